@@ -8,9 +8,9 @@ import {
   type FileOutcome,
   isPlainFolder,
   type Touch,
-  touchedOf,
-  type Watched,
-  watchedOutputs,
+  toTouched,
+  type CommandChanges,
+  commandChangesOutputs,
 } from "../workspace/workspace.ts";
 import type { Action, Result } from "./action.ts";
 import { type Expectation, expectationOf } from "./verify-files.ts";
@@ -38,7 +38,7 @@ export interface ActionEffect<T> {
   finish(): void;
   /** The checkpoint of the touched files; null before it was taken, and for a watched action. */
   readonly checkpointId: string | null;
-  readonly watched: Watched | null;
+  readonly watched: CommandChanges | null;
   /** True once the effect itself has started. */
   readonly hasStarted: boolean;
   /** `own` with checkpoint and changed files. A receipt is cut at its end, so the list of changed files comes last. */
@@ -53,7 +53,7 @@ export function createActionEffect<T>(
   beforeRun: () => void,
 ): ActionEffect<T> {
   const { quest, touches } = action;
-  const state: { checkpointId: string | null; watched: Watched | null; hasStarted: boolean } = {
+  const state: { checkpointId: string | null; watched: CommandChanges | null; hasStarted: boolean } = {
     checkpointId: null,
     watched: null,
     hasStarted: false,
@@ -86,7 +86,7 @@ export function createActionEffect<T>(
     });
     const compare = async (): Promise<void> => {
       state.watched = await watch.finish();
-      action.onTouched?.(touchedOf(state.watched));
+      action.onTouched?.(toTouched(state.watched));
     };
     let result: Result<T>;
     try {
@@ -150,7 +150,7 @@ export function createActionEffect<T>(
 
     outputs(own) {
       const checkpointId = state.watched?.checkpointId ?? state.checkpointId;
-      const { changed, ...facts } = state.watched === null ? {} : watchedOutputs(state.watched);
+      const { changed, ...facts } = state.watched === null ? {} : commandChangesOutputs(state.watched);
       return { ...(checkpointId === null ? {} : { checkpointId }), ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
     },
   };

@@ -5,7 +5,7 @@ import type { Decision } from "../contract/governance.ts";
 import type { Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
-import { type Checkpoints, type Effects, type Touched, touchedOf } from "../workspace/workspace.ts";
+import { type Checkpoints, type Effects, type Touched, toTouched } from "../workspace/workspace.ts";
 import type { Action, ActionObserver, IntentSpec } from "./action.ts";
 import { type ActionEffect, createActionEffect, type RanEffect } from "./action-effect.ts";
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
@@ -213,7 +213,7 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
         hasEnded = true;
         await conclude(action, effect, ran, { receiptId, tier, steps });
         reportOutcome(ran.result.failure === undefined ? "success" : "failure");
-        const touched = effect.watched === null ? {} : { touched: touchedOf(effect.watched) };
+        const touched = effect.watched === null ? {} : { touched: toTouched(effect.watched) };
         return { value: ran.result.value, receiptId, decisions, ...touched };
       } catch (error) {
         if (!hasEnded) await effect.recordPartial();

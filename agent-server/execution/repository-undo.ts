@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
 import {
   branchName,
-  expectPlain,
+  assertNoLinks,
   type Git,
   gitProvider,
   headOf,
@@ -14,7 +14,7 @@ import {
   type RepositoryMoves,
   shortHash,
   switchTo,
-  underWay,
+  operationInProgress,
 } from "../workspace/workspace.ts";
 import type { IntentSpec } from "./action.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
@@ -119,7 +119,7 @@ function nameOfHead({ ref, commit }: { ref: string | null; commit: string }): st
 
 /** False when it never came to be, or is gone already. @throws LancelotError `conflict` when somebody went on from it. */
 async function reverse(git: Git, move: Move): Promise<boolean> {
-  const busy = underWay(git.repository);
+  const busy = operationInProgress(git.repository);
   if (busy !== null) throw new LancelotError("conflict", `${busy.replace(/^a/, "A")} is under way in the repository.`);
   switch (move.kind) {
     case "commit":
@@ -163,7 +163,7 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
       "conflict",
       `The commit was pushed or tagged (${shared.trim()}), so it stays. git revert takes its changes back.`,
     );
-  expectPlain(git.repository, [ref]);
+  assertNoLinks(git.repository, [ref]);
   const { ref: checkedOut } = await headOf(git);
   const list = { input: `${paths.join("\0")}\0`, author: author(git) };
   if (before === null) await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
@@ -182,7 +182,7 @@ async function removeBranch(git: Git, { ref, after }: Extract<Move, { kind: "bra
   if (now !== after) throw new LancelotError("conflict", `${branchName(ref)} has commits of its own since, so it stays.`);
   const trees = await git.run("for-each-ref", ["--format=%(worktreepath)", ref]);
   if (trees.trim() !== "") throw new LancelotError("conflict", `${branchName(ref)} is checked out, so it stays.`);
-  expectPlain(git.repository, [ref]);
+  assertNoLinks(git.repository, [ref]);
   await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
   return true;
 }

@@ -1,14 +1,14 @@
 import { delimiter } from "node:path";
 
-/** Taken over from the owner's environment as they are: words about language and time, nothing that could be a credential. */
+/** Copied from the user's environment unchanged: language and time zone, nothing that could be a credential. */
 const plain = ["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "TZ"];
 const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/** Windows programs do not start without these. */
+/** Windows programs do not start without these variables. */
 const windows = ["SystemRoot", "SystemDrive", "ComSpec", "PATHEXT", "windir", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"];
 
 /**
- * The environment of a command, built from nothing: an allowlist of the owner's, and settings with which programs neither ask nor page.
- * @param given the owner's environment. @param own what the place sets itself (home, folder for temporary files).
+ * Builds the environment of a command from nothing: allowlisted variables of the user, and settings that disable prompts and pagers.
+ * @param given the user's environment @param own variables set by the sandbox (home, temporary folder)
  */
 export function commandEnvironment(given: NodeJS.ProcessEnv, own: Readonly<Record<string, string>>): Record<string, string> {
   const environment: Record<string, string> = {};
@@ -20,7 +20,7 @@ export function commandEnvironment(given: NodeJS.ProcessEnv, own: Readonly<Recor
     ...environment,
     PATH: pathOf(given),
     TERM: "xterm-256color",
-    // Nobody is there to answer.
+    // Nobody can answer a prompt.
     GIT_TERMINAL_PROMPT: "0",
     GIT_PAGER: "cat",
     PAGER: "cat",
@@ -29,13 +29,13 @@ export function commandEnvironment(given: NodeJS.ProcessEnv, own: Readonly<Recor
   };
 }
 
-/** The folders programs are looked for in: absolute ones alone, so that nothing in the working folder passes for a program. */
+/** Folders to search for programs: only absolute ones, so that a file in the working folder cannot pose as a program. */
 export function pathOf(given: NodeJS.ProcessEnv): string {
   const folders = (given["PATH"] ?? "").split(delimiter).filter((folder) => /^(?:\/|[a-z]:[\\/])/i.test(folder));
   return folders.length > 0 ? [...new Set(folders)].join(delimiter) : systemPath;
 }
 
-/** Settings that lead programs to a proxy. Both cases, because programs disagree on which they read. */
+/** Proxy variables, in both cases, because programs disagree on which they read. */
 export function proxyEnvironment(url: string): Record<string, string> {
   return Object.fromEntries(
     ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
@@ -43,7 +43,7 @@ export function proxyEnvironment(url: string): Record<string, string> {
       .concat([
         ["NO_PROXY", "localhost,127.0.0.1,::1"],
         ["no_proxy", "localhost,127.0.0.1,::1"],
-        // Node's own fetch heeds the others only with this.
+        // Node's fetch uses the other variables only when this one is set.
         ["NODE_USE_ENV_PROXY", "1"],
       ]),
   );

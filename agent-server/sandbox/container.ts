@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
-import { ask, EngineSilent, unavailable, wordsOf } from "./container/engine-call.ts";
+import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
 import { insidePath, planMounts } from "./container/container-mounts.ts";
@@ -15,22 +15,22 @@ import { proxyEnvironment } from "./command-environment.ts";
 import type { SandboxSettings } from "./sandbox-settings.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
 
-/** The container sandbox: a place for commands, with what the panel shows of it. */
+/** The container sandbox: a shell provider, with the state that the panel shows. */
 export interface ContainerShell extends ShellProvider {
   state(): Pick<SandboxState, "engine" | "image" | "container" | "limits">;
-  /** Builds the image, or fetches the one the owner named. Rejects with why not. */
+  /** Builds the image, or pulls the one the user configured. Rejects with the reason when it fails. */
   build(signal?: AbortSignal): Promise<void>;
   cancelBuild(): void;
-  /** Ends what runs in the sandbox and starts it anew. */
+  /** Stops everything in the sandbox and starts a new container. */
   restart(): Promise<void>;
-  /** Called when `state()` says something else; at most five times a second. */
+  /** Called when `state()` changes; at most five times per second. */
   onChange(listener: () => void): () => void;
 }
 
-/** Commands that are started at the same time. */
+/** Maximum number of commands that start at the same time. */
 const startingAtOnce = 8;
 
-/** Runs commands in a container that stays warm for the workspace, on the owner's own container engine (requirement T2). */
+/** Runs commands in a warm container per workspace, on the user's own container engine (requirement T2). */
 export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const image: SandboxState["image"] = { name: "", source: "shipped", state: "unknown", bytes: null, message: null };
   const state = { building: null as AbortController | null, closed: false };
@@ -58,9 +58,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
 
   async function attempt(command: ShellCommand, cwd: string): Promise<ShellResult> {
     if (!command.network) return attemptWith(command, cwd, null);
-    // Sockets do not reach into the virtual machine that containers run in elsewhere.
+    // Elsewhere, containers run in a virtual machine that host sockets do not reach.
     if (deps.egress === undefined || deps.platform !== "linux")
-      throw unavailable("A command that uses the network cannot be run in a container here.");
+      throw unavailable("Commands with network access cannot run in a container on this system.");
     const grant = await deps.egress.grant(command.onConnection);
     try {
       return await attemptWith(command, cwd, grant);
@@ -73,7 +73,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
-      warm = await orStopped(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
+      warm = await raceWithStop(pool.acquire(kind, grant?.socketPath ?? null), command.signal);
     } catch (error) {
       if (error instanceof EngineSilent && !command.signal.aborted && pool.engine !== null) pool.lose(pool.engine);
       throw error;
@@ -81,7 +81,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
     if (grant !== null && !warm.forwards)
       throw unavailable(
-        "The image has no socat, node or python3, so commands in it cannot use the network. Build image makes one that has.",
+        "The image has no socat, node or python3, so its commands cannot use the network. Choose Build Image to build one that can.",
       );
     const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
     try {
@@ -98,22 +98,22 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   }
 
   async function build(signal?: AbortSignal): Promise<void> {
-    if (state.building !== null) throw new LancelotError("conflict", "The image is being built already.");
+    if (state.building !== null) throw new LancelotError("conflict", "The image is already being built.");
     const stop = new AbortController();
     state.building = stop;
     try {
       const target = wanted();
       showImage({ state: "building", message: null });
-      const engine = await orStopped(pool.reach(), stop.signal);
+      const engine = await raceWithStop(pool.reach(), stop.signal);
       const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
       await makeImage(engine, target, both, (message) => showImage({ message }));
       const made = await findImage(engine, target);
-      if (made === null) throw unavailable("The engine said that the image was built, but does not have it.");
+      if (made === null) throw unavailable("The engine reported a successful build, but the image does not exist.");
       showImage({ state: "ready", bytes: made.bytes, message: null });
-      // What is warm runs the image before.
+      // Warm containers run the previous image.
       pool.retireAll();
     } catch (error) {
-      showImage({ state: "failed", message: error instanceof LancelotError ? error.message : wordsOf(error) });
+      showImage({ state: "failed", message: error instanceof LancelotError ? error.message : engineMessage(error) });
       throw asUnavailable(error);
     } finally {
       state.building = null;
@@ -137,7 +137,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async probe(signal) {
       try {
         usable();
-        const engine = await orStopped(pool.reach(), signal);
+        const engine = await raceWithStop(pool.reach(), signal);
         planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
         const found = await findImage(engine, wanted(), signal);
         if (state.building === null && (found !== null || image.state !== "failed"))
@@ -145,23 +145,23 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
         if (found === null)
           return health(
             "down",
-            `The image ${image.name} is not there, so commands cannot be run in a container.`,
-            "Choose Build image, or name an image you have in config/sandbox.yaml.",
+            `The image ${image.name} does not exist, so commands cannot run in a container.`,
+            "Choose Build Image, or set an existing image in config/sandbox.yaml.",
           );
-        // Whether an engine elsewhere sees this workspace is known when it has mounted it.
-        if (engine.remote) await orStopped(pool.acquire("plain", null), signal);
+        // Only mounting shows whether a remote engine can access this workspace.
+        if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
         if (found.outdated)
-          return health("degraded", "The image was built from another Dockerfile than the one there is now.", "Choose Build image.");
+          return health("degraded", "The Dockerfile has changed since the image was built.", "Choose Build Image.");
         if (engine.unenforced.length > 0)
           return health(
             "degraded",
-            `The container engine cannot limit ${engine.unenforced.join(" and ")} of commands.`,
-            "Use an engine with cgroups for it: Docker, or Podman with cgroup v2.",
+            `The container engine cannot limit ${engine.unenforced.join(" and ")}.`,
+            "Use an engine with cgroups: Docker, or Podman with cgroup v2.",
           );
         return health("ok", `Commands run in a container (${engine.name} ${engine.version}).`, null);
       } catch (error) {
         const said = asUnavailable(error).message;
-        return health("down", said, "Correct that, then choose Doctor or Restart.");
+        return health("down", said, "Fix this, then choose Doctor or Restart.");
       }
     },
 
@@ -170,11 +170,11 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       if (command.signal.aborted) return notBegun();
       const way = relative(deps.workspace, command.cwd);
       if (way === ".." || way.startsWith(`..${sep}`) || !statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory())
-        throw new LancelotError("invalid_params", "The folder of the command is not a folder of the workspace.");
+        throw new LancelotError("invalid_params", "The working folder of the command is not in the workspace.");
       const cwd = insidePath(command.cwd, deps.platform);
       try {
         return await attempt(command, cwd).catch((error: unknown) => {
-          // It was there a moment ago: somebody removed it. Nothing was begun, so a new one takes the command.
+          // The container was removed externally. The command has not started, so a new container can run it.
           if (error instanceof NotRunning) return attempt(command, cwd);
           throw error;
         });
@@ -228,18 +228,18 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   };
 }
 
-/** What others wait for too goes on; who was stopped waits no more. @throws EngineSilent */
-async function orStopped<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Stops waiting on cancellation, without cancelling work that other callers share. @throws EngineSilent */
+async function raceWithStop<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return ask(() => work, 120_000, signal);
 }
 
 function asUnavailable(error: unknown): LancelotError {
   if (error instanceof LancelotError) return error;
   const cause = error instanceof NotRunning ? error.cause : error;
-  return unavailable(`Commands cannot be run in a container now: ${wordsOf(cause)}`, error);
+  return unavailable(`Commands cannot run in a container: ${engineMessage(cause)}`, error);
 }
 
-/** Runs at most `most` at once; the others wait their turn. */
+/** Limits concurrency to `most`; other calls wait in a queue. */
 function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -255,7 +255,7 @@ function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Tells at once, then not again for a fifth of a second, and never forgets to tell of the last change. */
+/** Notifies at once, then at most every 200 ms, and always after the last change. */
 function createListeners() {
   const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;

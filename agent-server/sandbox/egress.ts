@@ -9,18 +9,18 @@ import { checkedLookup, type Log } from "../security/security.ts";
 import { greeting, join, type Lookup, openUpstream, type TunnelLimits } from "./egress/egress-tunnel.ts";
 import { makeTemporaryFolder } from "./temporary-folder.ts";
 
-/** One attempt of a command to reach a host, as it ended; for the receipt. */
+/** A completed connection attempt of a command, for the receipt. */
 export interface EgressConnection {
-  /** As the command named it; lower case, without port. */
+  /** The host name as the command requested it, in lower case, without port. */
   readonly host: string;
   readonly allowed: boolean;
-  /** Of both directions. */
+  /** Bytes of both directions. */
   readonly bytes: number;
-  /** Why not; null when it was let through. */
+  /** Reason for the rejection; null when it was allowed. */
   readonly reason: string | null;
 }
 
-/** What the network policy says of an address; `NetworkJudgment` of governance is one. */
+/** The network policy's decision on an address, such as governance's `NetworkJudgment`. */
 export interface EgressJudgement {
   readonly verdict: "allow" | "deny";
   readonly rule: { readonly message: string };
@@ -28,24 +28,24 @@ export interface EgressJudgement {
 }
 
 export interface EgressLimits extends TunnelLimits {
-  /** Connections of one command at a time. */
+  /** Maximum concurrent connections per command. */
   readonly connections: number;
 }
 
-/** Leave for one command, until it is revoked. */
+/** Network access for one command, until it is revoked. */
 export interface EgressGrant {
-  /** On this machine; mounted into the sandbox. */
+  /** Socket on this machine, to mount into the sandbox. */
   readonly socketPath: string;
-  /** The proxy's address with the word that lets this command through, for `HTTPS_PROXY`. @param address `host:port` where the command finds it. */
+  /** The proxy's address with this command's token, for `HTTPS_PROXY`. @param address `host:port` of the proxy as the command sees it. */
   proxyUrl(address: string): string;
-  /** A port of loopback that leads to the same proxy, for sandboxes that cannot be given a socket. */
+  /** A loopback port of the same proxy, for sandboxes that cannot mount a socket. */
   loopbackPort(): Promise<number>;
-  /** The word is worth nothing from here on, and what is open is closed. */
+  /** Invalidates the token and closes open connections. */
   revoke(): Promise<void>;
 }
 
 export interface EgressProxy {
-  /** @param onConnection told of each connection when it is over. */
+  /** @param onConnection called after each connection has ended */
   grant(onConnection?: (connection: EgressConnection) => void): Promise<EgressGrant>;
   close(): Promise<void>;
 }
@@ -60,9 +60,9 @@ const usual: EgressLimits = {
 };
 
 /**
- * The one way to the network for commands: an HTTP proxy that opens tunnels (CONNECT) to the https hosts of the network policy and to
- * nothing else. Each request is judged anew, the address it leads to is checked as for the product's own requests, and the name within
- * the TLS hello must be the one that was asked for. Only commands that were given leave get through, while they run.
+ * The only network access of commands: an HTTP proxy for tunnels (CONNECT) to https hosts that the network policy allows. It checks each
+ * request again, applies the product's own address checks, and requires the TLS hello to name the requested host. Only commands with a
+ * grant are served, while they run.
  */
 export function createEgressProxy(deps: {
   readonly judge: (url: string) => EgressJudgement;
@@ -83,7 +83,7 @@ export function createEgressProxy(deps: {
   let onSocket: Promise<Server> | null = null;
   let onLoopback: Promise<Server> | null = null;
 
-  function leaveOf(request: IncomingMessage): Leave | null {
+  function grantOf(request: IncomingMessage): Leave | null {
     const [scheme, encoded = ""] = (request.headers["proxy-authorization"] ?? "").split(" ");
     if (scheme?.toLowerCase() !== "basic") return null;
     const given = Buffer.from(
@@ -97,8 +97,8 @@ export function createEgressProxy(deps: {
 
   async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     client.on("error", () => client.destroy());
-    const leave = leaveOf(request);
-    if (leave === null) return refuse(client, 407, "This command was not given the network.", askForIt);
+    const leave = grantOf(request);
+    if (leave === null) return refuse(client, 407, "This command has no network access.", askForIt);
     const host =
       /^([^:[\]]+|\[[0-9a-f:.]+\]):\d{1,5}$/i
         .exec(request.url ?? "")?.[1]
@@ -109,17 +109,17 @@ export function createEgressProxy(deps: {
       leave.tell({ host, allowed: false, bytes: 0, reason: message });
       refuse(client, status, message, next);
     };
-    if (host === "") return no(400, "This is not an address that can be read only one way.", []);
+    if (host === "") return no(400, "The address is ambiguous.", []);
     const judged = deps.judge(`https://${host}${port === "443" ? "" : `:${port}`}/`);
     if (judged.verdict !== "allow") return no(403, judged.rule.message, judged.alternatives);
     if (leave.open.size >= limits.connections)
-      return no(429, `A command may have ${limits.connections} connections at a time.`, ["Use fewer at once."]);
+      return no(429, `The limit is ${limits.connections} concurrent connections per command.`, ["Use fewer connections at the same time."]);
 
     leave.open.add(client);
     try {
       const upstream = await openUpstream(host, lookup, limits.connectMs).catch((error: unknown) => {
         if (error instanceof LancelotError) no(403, error.message, []);
-        else no(502, `${host} cannot be reached now.`, ["Try again later."]);
+        else no(502, `${host} cannot be reached.`, ["Try again later."]);
         return null;
       });
       if (upstream === null) return;
@@ -144,25 +144,25 @@ export function createEgressProxy(deps: {
   }
 
   function listen(start: (server: Server, done: () => void) => void): Promise<Server> {
-    // Taken when used: an `import` of node:http reads all its exports, and one of them loads Node's own undici (15 ms of a start).
+    // Loaded on use: importing node:http evaluates all its exports, including Node's own undici (15 ms of startup).
     const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) => {
-      // Everything that is no CONNECT: requests in the open.
-      const leave = leaveOf(request);
+      // Every method other than CONNECT is an unencrypted request.
+      const leave = grantOf(request);
       const address = request.url ?? "";
       const host = URL.canParse(address) ? new URL(address).hostname : "";
-      leave?.tell({ host, allowed: false, bytes: 0, reason: "It was not encrypted." });
+      leave?.tell({ host, allowed: false, bytes: 0, reason: "The request was not encrypted." });
       const [status, text, next] =
         leave === null
-          ? ([407, "This command was not given the network.", askForIt] as const)
-          : ([403, "Only https is let through.", ["Use the https address."]] as const);
+          ? ([407, "This command has no network access.", askForIt] as const)
+          : ([403, "Only https is allowed.", ["Use the https address."]] as const);
       response.writeHead(status, headers(status)).end(body(text, next));
     });
     server.maxConnections = 512;
     server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
       tunnel(request, client, head).catch((error: unknown) => {
         client.destroy();
-        deps.log("A connection of a command ended in an error.", error);
+        deps.log("a command's connection failed", error);
       });
     });
     server.on("clientError", (_error, socket) => socket.destroy());
@@ -176,7 +176,7 @@ export function createEgressProxy(deps: {
   function socketFolder(): string {
     if (folder !== null) return folder;
     folder = makeTemporaryFolder("egress");
-    // As root commands run as the workspace's owner, who has to get there; without the word there is nothing to be had.
+    // When this process is root, commands run as the workspace's owner, who must reach this folder. Access still requires the token.
     if (process.getuid?.() === 0) chmodSync(folder, 0o711);
     return folder;
   }
@@ -186,7 +186,7 @@ export function createEgressProxy(deps: {
       const socketPath = joinPath(socketFolder(), "proxy.sock");
       await (onSocket ??= listen((server, done) =>
         server.listen(socketPath, () => {
-          // In a container the forwarder is a user of its own. The folder is closed to others, and the word is needed all the same.
+          // In a container, the forwarder has its own user. The parent folder is private, and access still requires the token.
           chmodSync(socketPath, 0o666);
           done();
         }),
@@ -211,7 +211,7 @@ export function createEgressProxy(deps: {
         async revoke() {
           leaves.delete(leave);
           for (const socket of leave.open) socket.destroy();
-          // What was just closed is told before the command's receipt is.
+          // Reports the closed connections before the command's receipt is written.
           await new Promise((resolve) => setImmediate(resolve));
         },
       };
@@ -234,7 +234,7 @@ export function createEgressProxy(deps: {
 
 const askForIt = ["Ask for the network when the command is run."] as const;
 
-/** Programs show the words beside the number more often than what follows, so the sentence stands in both. */
+/** Programs show the status text more often than the body, so both contain the message. */
 function refuse(client: Duplex, status: number, message: string, next: readonly string[]): void {
   const text = body(message, next);
   const lines = Object.entries(headers(status)).map(([name, value]) => `${name}: ${value}`);

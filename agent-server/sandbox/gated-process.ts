@@ -4,47 +4,50 @@ import { LancelotError } from "../contract/errors.ts";
 import type { PipeMaker } from "./output-pipes.ts";
 import type { ShellCommand, ShellResult } from "./shell-provider.ts";
 
-/** Longest text kept of what was said before the command began. */
+/** Maximum length of the output that is kept from before the command started. */
 const maxProblem = 4_000;
-/** What the shell inside says on descriptor 4 when something runs on after the command. */
-export const leftBehind = "left";
-/** Milliseconds for everything to stand ready, and for the last output after the end. */
+/** Printed to descriptor 4 when processes remain after the command. */
+export const leftoverMarker = "left";
+/** Timeouts in milliseconds: for the start, and for the last output after the end. */
 const readyWithin = 15_000;
 const lastOutputWithin = 2_000;
 
-/** Why a command was ended from here; `limit` is one that a result has no word of its own for: the disk, the number of processes. */
+/** Why a command was stopped from here; `limit` covers limits without their own result value: disk space and number of processes. */
 export type EndedBy = "timeout" | "stopped" | "memory" | "limit";
 
-/** How a place starts and ends what it runs. */
+/** How a sandbox starts and ends a process. */
 export interface GatedProcess {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Record<string, string>;
-  /** Runs as somebody else; only root can. */
+  /** Runs as another user; requires root. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
   readonly detached?: boolean;
   readonly pipes: PipeMaker;
-  /** Descriptors from 5 on. 3 is the gate: the shell inside reads one line there and begins; on 4 it says that it is ready, and at its end whether something was left. */
+  /**
+   * Descriptors from 5 on. On descriptor 3, the inner shell reads one line and then starts the command. On 4, it reports that it is ready
+   * and whether processes remained at its end.
+   */
   readonly descriptors?: readonly (number | "pipe")[];
   readonly onSpawn?: (child: ChildProcess) => void;
-  /** It stands at the gate: last look before the first byte of the command runs. A throw refuses it. */
+  /** Called when the shell is ready: the last check before the command starts. Throw to refuse it. */
   readonly onReady?: (child: ChildProcess) => Promise<void>;
-  /** Looks after it while it runs; returns how to stop looking. */
+  /** Monitors the running command; returns a function that stops monitoring. */
   readonly watch?: (end: (by: EndedBy) => void) => () => void;
-  /** Ends everything it started, at once. May be called more than once. */
+  /** Kills everything the command started. May be called more than once. */
   readonly kill: (child: ChildProcess) => void;
-  /** Resolves when nothing it started is left; says whether something had to be ended after the command itself had. */
+  /** Resolves when no process remains, with whether any had to be killed after the command itself ended. */
   readonly gone: (child: ChildProcess) => Promise<{ leftovers: boolean }>;
-  /** Whether it was the limit on memory that ended it; asked when it ended badly by itself. */
+  /** Whether the memory limit ended the command; called when it failed by itself. */
   readonly overMemory?: () => boolean;
-  /** The sentence for the owner when it could not even begin. */
+  /** The error for the user when the command could not start. */
   readonly refusal: (said: string, cause: unknown) => LancelotError;
 }
 
 /**
- * Runs a command to its end. The process is started first and waits at a gate; then `onStarted` is called and the gate opened, so
- * that whatever fails before can be tried in another place.
+ * Runs a command to its end. The shell starts first and waits for a signal; then `onStarted` is called and the command starts. Failures
+ * before that point can be retried in another sandbox.
  * @throws LancelotError `unavailable` before `onStarted`.
  */
 export async function runGated(command: ShellCommand, how: GatedProcess): Promise<ShellResult> {
@@ -115,7 +118,7 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
     await atGate(report, exited);
     if (state.endedBy === null) {
       await how.onReady?.(child);
-      // The owner may have stopped it meanwhile.
+      // The user may have stopped it in the meantime.
       if (!command.signal.aborted) {
         command.onStarted();
         state.begunAt = performance.now();
@@ -152,7 +155,7 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
     ended,
     outputBytes,
     durationMs: performance.now() - state.begunAt,
-    leftovers: leftovers || reported.includes(leftBehind),
+    leftovers: leftovers || reported.includes(leftoverMarker),
   };
 }
 
@@ -160,7 +163,7 @@ function notBegun(): ShellResult {
   return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
 }
 
-/** Resolves when the shell inside says that it is ready; throws when it ends before, or takes too long. */
+/** Resolves when the inner shell is ready; throws when it exits first or takes too long. */
 async function atGate(report: Readable | null, exited: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const failed = Promise.race([

@@ -7,20 +7,22 @@ import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth } from "../contract/providers.ts";
 import { commandEnvironment } from "./command-environment.ts";
 import { runGated } from "./gated-process.ts";
-import { markName, standGuard } from "./host/process-guard.ts";
-import { endTree, signalQuietly } from "./host/process-tree.ts";
+import { markName, startProcessGuard } from "./host/process-guard.ts";
+import { killProcessTree, signalQuietly } from "./host/process-tree.ts";
 import { folderInside } from "./os/mount-layout.ts";
 import { createPipeMaker } from "./output-pipes.ts";
 import type { ShellProvider } from "./shell-provider.ts";
 
-/** Waits at the gate, then runs the command; a shell of its own, so that how the command ended is told from losing this one. */
+/**
+ * Waits for the start signal, then runs the command in its own shell, so that the command's exit is distinguished from losing this shell.
+ */
 const inside = 'ulimit -c 0; printf ready >&4; read -r go <&3 || exit 125; exec 3<&- 4>&-; "$1" -c -- "$2" </dev/null; exit $?';
 
 /**
- * Commands on this machine as the owner, without any isolation: they can read and change what the owner can. Behind the flag
- * TOOLS_HOST_EXECUTION, and the gate asks for each of them (T3). What is kept is that all they started ends with them, with a stop and
+ * Runs commands on this machine as the user, without isolation: they can read and change everything the user can. Requires the flag
+ * TOOLS_HOST_EXECUTION, and each command requires approval (T3). All processes of a command still end with it, on stop and
  * with this process.
- * @param deps.enabled whether the flag is on, asked each time. @param deps.folder for the names of pipes.
+ * @param deps.enabled whether the flag is on, checked each time @param deps.folder for the names of pipes
  */
 export function createHostShell(deps: {
   readonly workspace: string;
@@ -43,24 +45,24 @@ export function createHostShell(deps: {
 
   return {
     id: "host",
-    title: "This machine, without isolation",
+    title: "This Machine, Without Isolation",
     place: "host",
     version: () => null,
     probe() {
-      if (windows) return Promise.resolve(health("down", "Commands do not run on Windows itself yet.", "Use a container engine or WSL."));
+      if (windows) return Promise.resolve(health("down", "Commands cannot run directly on Windows yet.", "Use a container engine or WSL."));
       if (!deps.enabled())
         return Promise.resolve(
-          health("off", "Running commands on this machine itself is switched off.", "Switch on the flag TOOLS_HOST_EXECUTION."),
+          health("off", "Running commands on this machine without isolation is disabled.", "Enable the flag TOOLS_HOST_EXECUTION."),
         );
-      return Promise.resolve(health("degraded", "Commands run on this machine as you, without isolation. Each one is asked for.", null));
+      return Promise.resolve(health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null));
     },
     async run(command) {
       if (!deps.enabled())
-        throw new LancelotError("unavailable", "Running commands on this machine itself is switched off (flag TOOLS_HOST_EXECUTION).");
-      if (windows) throw new LancelotError("unavailable", "Commands do not run on Windows itself yet. Use a container engine or WSL.");
+        throw new LancelotError("unavailable", "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).");
+      if (windows) throw new LancelotError("unavailable", "Commands cannot run directly on Windows yet. Use a container engine or WSL.");
       const cwd = folderInside(deps.workspace, command.cwd);
       if (cwd === null)
-        throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+        throw new LancelotError("invalid_params", "The command's working folder is not in the workspace. Use a workspace folder.");
       const mark = randomBytes(16).toString("hex");
       const stop = new AbortController();
       const guards: ChildProcess[] = [];
@@ -84,13 +86,13 @@ export function createHostShell(deps: {
           detached: true,
           pipes,
           async onReady(child) {
-            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+            guards.push(await startProcessGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
           kill(child) {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
             return { leftovers };
           },

@@ -5,18 +5,18 @@ import { createSeatbeltShell } from "./os/seatbelt.ts";
 import type { ShellProvider } from "./shell-provider.ts";
 
 /**
- * Commands in the sandbox of the operating system: bubblewrap on Linux, Seatbelt on macOS (requirement T2). Elsewhere it is there
- * and says that it is down.
+ * Runs commands in the operating system's sandbox: bubblewrap on Linux, Seatbelt on macOS (requirement T2). On other systems, the provider
+ * reports that it is down.
  */
 export function createOsShell(deps: OsShellDeps): ShellProvider {
   const platform = deps.platform ?? process.platform;
   if (platform === "linux") return withinLimits(createBubblewrapShell(deps), deps);
   if (platform === "darwin") return withinLimits(createSeatbeltShell(deps), deps);
-  const message = "This system has no sandbox of its own for commands.";
+  const message = "This operating system has no sandbox for commands.";
   const nextStep = platform === "win32" ? "Use a container engine, or open the folder in WSL." : "Use a container engine.";
   return {
     id: "os_sandbox",
-    title: "Sandbox of the operating system",
+    title: "Operating System Sandbox",
     place: "os_sandbox",
     version: () => null,
     probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),
@@ -25,7 +25,7 @@ export function createOsShell(deps: OsShellDeps): ShellProvider {
   };
 }
 
-/** While the owner's limits cannot be read, nothing is run: they may be narrower than those that ship. */
+/** Refuses commands while the user's limits cannot be read, because they may be stricter than the shipped ones. */
 function withinLimits(shell: ShellProvider, { problem = () => null }: OsShellDeps): ShellProvider {
   return {
     ...shell,

@@ -8,32 +8,32 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** One way from a command to here. */
+/** An output stream of a command. */
 export interface OutputPipe {
   readonly stream: Socket;
-  /** Given to the command; closed here with `release`. */
+  /** Passed to the command; closed here by `release`. */
   readonly writeEnd: number;
 }
 
 export interface OutputPipes {
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
-  /** Closes the writing ends here, so that the streams end with the command. */
+  /** Closes this process's write ends, so that the streams end with the command. */
   release(): void;
 }
 
-/** Where commands of one place get their pipes from. */
+/** Creates the output pipes of one sandbox. */
 export interface PipeMaker {
   open(): Promise<OutputPipes>;
-  /** Takes away what was made ready and not used. */
+  /** Discards the prepared pipes that were not used. */
   close(): Promise<void>;
 }
 
 /**
- * Pipes for what a command says. Node's own are sockets, and a program that opens /dev/stdout or /dev/stderr by name cannot open
- * a socket. What is not read stays in the pipe and holds the command up: nothing grows here. The next pair is made while a command
- * runs, so that none waits for it.
- * @param folder for the names they have until they are open.
+ * Named pipes for a command's output. Node's own are sockets, which programs cannot open by name as /dev/stdout or /dev/stderr. Unread
+ * output stays in the pipe and blocks the command, so memory use is bounded. The next pair is prepared while a command runs, to
+ * avoid a delay.
+ * @param folder for the pipes' names until they are open
  */
 export function createPipeMaker(folder: string): PipeMaker {
   let next: Promise<readonly string[]> | null = null;

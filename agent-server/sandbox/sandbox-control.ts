@@ -1,10 +1,10 @@
 import type { SandboxState } from "../contract/providers.ts";
 
-/** The container's engine, image and state, and what the owner can do with them. */
+/** State and controls of the container sandbox: engine, image and container. */
 export interface SandboxControl {
-  /** Where commands run is the router's business; this is what it knows of its own. */
+  /** The sandbox's own part of the state; the router decides where commands run. */
   state(): Pick<SandboxState, "engine" | "image" | "container" | "limits" | "network">;
-  /** Begins to build the image; comes back when it has begun. @throws LancelotError. */
+  /** Starts a build and returns when it has started. @throws LancelotError. */
   build(): Promise<void>;
   cancelBuild(): Promise<void>;
   restart(): Promise<void>;

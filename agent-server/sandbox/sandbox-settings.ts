@@ -9,16 +9,16 @@ const megabyte = 1 << 20;
 /** `config/sandbox.yaml`. Sizes in bytes. */
 export const SandboxSettings = z.strictObject({
   version: z.literal(1).default(1),
-  /** Address of the container engine; null looks for one. */
+  /** Address of the container engine; null detects one. */
   engine: z
     .string()
-    .regex(/^(unix|tcp|https|ssh|npipe):\/\//, "an address begins with unix://, tcp://, ssh:// or npipe://")
+    .regex(/^(unix|tcp|https|ssh|npipe):\/\//, "an address starts with unix://, tcp://, ssh:// or npipe://")
     .nullable()
     .default(null),
   /** `shipped`, `dev_container`, or the name of an image. */
   image: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9._:/@-]{0,254}$/i, "this is no name of an image")
+    .regex(/^[a-z0-9][a-z0-9._:/@-]{0,254}$/i, "not a valid image name")
     .default("shipped"),
   memory_bytes: z
     .int()
@@ -39,7 +39,7 @@ export const SandboxSettings = z.strictObject({
     .array(
       z
         .string()
-        .regex(/^(~\/|\/|[A-Za-z]:[\\/])/, "a folder begins with ~/ or /")
+        .regex(/^(~\/|\/|[A-Za-z]:[\\/])/, "/ or /~/ or /")
         .max(4096),
     )
     .max(200)
@@ -51,30 +51,30 @@ export type SandboxSettings = z.infer<typeof SandboxSettings>;
 
 export interface SandboxSettingsRead {
   readonly settings: SandboxSettings;
-  /** One sentence; while there is one, no command may run: what holds instead could be wider than what the owner wrote. */
+  /** One sentence. While it is set, no command may run, because the fallback limits could be wider than the user's. */
   readonly problem: string | null;
 }
 
-/** Settings of `config/sandbox.yaml`: the shipped file with the owner's of the data folder laid over it, key by key. */
+/** Reads `config/sandbox.yaml`: the shipped file, merged with the user's from the data folder, key by key. */
 export function readSandboxSettings(deps: { configDir: string | null; dataDir: string }): SandboxSettingsRead {
   let laid: Record<string, unknown> = {};
   for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
     try {
       const found: unknown = parseShipped(readFileSync(join(folder, "sandbox.yaml"), "utf8")).value ?? {};
-      if (typeof found !== "object" || Array.isArray(found)) throw new Error("it is no list of settings");
+      if (typeof found !== "object" || Array.isArray(found)) throw new Error("it is not a list of settings");
       laid = SandboxSettings.parse({ ...laid, ...found });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") continue;
       return {
         settings: SandboxSettings.parse(laid),
-        problem: `No command runs until config/sandbox.yaml is corrected: ${sentence(error)}`,
+        problem: `Commands cannot run until config/sandbox.yaml is corrected: ${sentence(error)}`,
       };
     }
   }
   return { settings: SandboxSettings.parse(laid), problem: null };
 }
 
-/** The same, read again only when one of the files is another one. */
+/** The same with a cache that is reset when one of the files changes. */
 export function createSandboxSettings(deps: { configDir: string | null; dataDir: string }): () => SandboxSettingsRead {
   const files = [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")].map((folder) =>
     join(folder, "sandbox.yaml"),
@@ -94,7 +94,7 @@ export function createSandboxSettings(deps: { configDir: string | null; dataDir:
   };
 }
 
-/** The limits of a place for commands. */
+/** Limits of a sandbox for commands. */
 export function limitsOf(settings: SandboxSettings): SandboxLimits {
   return {
     memoryBytes: settings.memory_bytes,
@@ -108,7 +108,7 @@ export function limitsOf(settings: SandboxSettings): SandboxLimits {
 function sentence(error: unknown): string {
   if (error instanceof z.ZodError) {
     const issue = error.issues[0];
-    return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "is not as it should be"}.`;
+    return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "is invalid"}.`;
   }
   return `${(error instanceof Error ? error.message : "it cannot be read").split("\n")[0]}.`;
 }

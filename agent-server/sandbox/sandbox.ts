@@ -26,13 +26,13 @@ export interface SandboxDeps {
   readonly governance: Pick<Governance, "judgeName" | "judgeUrl">;
   readonly ledger: Pick<Ledger, "record">;
   readonly flag: (name: FlagName) => boolean;
-  /** The owner's environment: where an engine is named, the language. Nothing else of it reaches a command. */
+  /** The user's environment, which names an engine and the language. Commands receive nothing else of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   readonly log: Log;
 }
 
-/** Files and folders that decide what programs do later, by their usual places; those of them that policy protects are read-only to commands. */
+/** Usual locations of files that control programs; those that policy protects are read-only for commands. */
 const decisive = [
   ".git/hooks",
   ".git/config",
@@ -49,12 +49,12 @@ const decisive = [
   ".devcontainer.json",
 ];
 
-/** The places where commands of one workspace can run, first to last, and what the owner does with them (requirement T2). */
+/** The sandboxes for one workspace's commands in order of preference, and the user's controls (requirement T2). */
 export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvider[]; control: SandboxControl; close(): Promise<void> } {
   const { workspace, dataDir, configDir, env, log, governance, ledger } = deps;
   const settings = createSandboxSettings({ configDir, dataDir });
   const protectedPaths = () => decisive.filter((path) => [path, `${path}/x`].some((name) => governance.judgeName(name) === "protected"));
-  /** What a command reached, or tried to. */
+  /** Records the connections of a command. */
   const onConnection = ({ host, allowed, bytes, reason }: EgressConnection): void => {
     ledger.record(
       { actionType: "system", actionName: "network.connection", inputs: { title: host, host }, riskTier: "T2" },
@@ -82,7 +82,7 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
     shells: [container, os, host],
     control: {
       state: () => ({ ...container.state(), network: deps.flag("TOOLS_NETWORK") ? "allowlist" : "off" }),
-      // It comes back when it has begun: the rest is told by its changes.
+      // Returns when the build has started; its progress arrives as state changes.
       async build() {
         container.build().catch((error: unknown) => log("the sandbox's image was not built", error));
         await Promise.resolve();

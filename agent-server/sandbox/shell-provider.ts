@@ -1,64 +1,64 @@
 import type { CommandPlace, ProviderHealth } from "../contract/providers.ts";
 import type { EgressConnection } from "./egress.ts";
 
-/** A command line to run where it can do no harm. Judged, approved and written down before it comes here. */
+/** A command line to run in a sandbox. It was authorized and recorded before. */
 export interface ShellCommand {
-  /** For `bash -c`; `sh -c` where there is no bash. */
+  /** Run with `bash -c`, or `sh -c` when there is no bash. */
   readonly command: string;
-  /** Absolute and resolved; the workspace or a folder in it. */
+  /** Absolute and resolved: the workspace or one of its folders. */
   readonly cwd: string;
   readonly timeoutMs: number;
-  /** Bytes of both streams that are handed on; what comes after is counted and thrown away. */
+  /** Maximum bytes of both streams to pass on; the rest is counted and discarded. */
   readonly outputBytes: number;
-  /** Through the egress proxy, which lets hosts of the network policy pass; no network at all when false. */
+  /** Network access through the egress proxy, limited to hosts of the network policy; none when false. */
   readonly network: boolean;
-  /** Told of each connection that was tried, when it is over. */
+  /** Called after each connection attempt has ended. */
   readonly onConnection?: (connection: EgressConnection) => void;
   readonly signal: AbortSignal;
-  /** Bytes as they come, in the order they came. */
+  /** Receives bytes in the order they arrive. */
   readonly onOutput: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
-  /** Called once, before the first byte of the command is run: from here on it must never be run again by somebody else. */
+  /** Called once, before the command starts. From then on, no other sandbox may run it again. */
   readonly onStarted: () => void;
 }
 
 export interface ShellResult {
-  /** Null when it did not end by itself. */
+  /** Null when the command did not exit by itself. */
   readonly exitCode: number | null;
-  /** `memory`: ended for using more than it may. `lost`: what ran it went away; what it did is not known. */
+  /** `memory`: killed for exceeding the memory limit. `lost`: the sandbox disappeared, and the command's effects are unknown. */
   readonly ended: "exit" | "timeout" | "stopped" | "memory" | "lost";
-  /** Bytes of both streams, those thrown away included. */
+  /** Bytes of both streams, including discarded ones. */
   readonly outputBytes: number;
   readonly durationMs: number;
-  /** It left processes behind, which were ended. */
+  /** True when remaining processes had to be killed. */
   readonly leftovers: boolean;
 }
 
-/** One place to run commands in (requirement T2). */
+/** A sandbox for commands (requirement T2). */
 export interface ShellProvider {
   /** `container`, `bubblewrap`, `seatbelt`, `host`. */
   readonly id: string;
   readonly title: string;
   readonly place: CommandPlace;
-  /** Known once it was looked at. */
+  /** Null before the first probe. */
   version(): string | null;
-  /** Looks now, for at most a few seconds. Never throws. */
+  /** Checks the current health, within a few seconds. Never throws. */
   probe(signal?: AbortSignal): Promise<ProviderHealth>;
   /**
-   * Runs it to its end: nothing it started is left when this returns, whatever way it ends. stdin is closed.
-   * @throws LancelotError `unavailable` before `onStarted` when it cannot be run here: then another place may be tried.
+   * Runs a command to its end: when this returns, none of its processes remain. stdin is closed.
+   * @throws LancelotError `unavailable` before `onStarted` when the command cannot run here; the caller may then try another sandbox.
    */
   run(command: ShellCommand): Promise<ShellResult>;
-  /** Ends what runs and takes down what it keeps warm; what it left on the machine goes at the latest with the next start. */
+  /** Stops running commands and removes warm resources. The next start removes anything that remains. */
   close(): Promise<void>;
 }
 
-/** What a place may use. From `config/sandbox.yaml`, the owner's laid over the shipped one. */
+/** Limits of a sandbox, from `config/sandbox.yaml` with the user's settings merged over the shipped ones. */
 export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly cpus: number;
   readonly processes: number;
-  /** Size of /tmp and of the home folder in it, bytes. */
+  /** Size of /tmp, which contains the home folder, in bytes. */
   readonly scratchBytes: number;
-  /** Bytes a command may add to the workspace before it is ended. */
+  /** Bytes a command may add to the workspace before it is stopped. */
   readonly workspaceBytes: number;
 }

@@ -2,7 +2,7 @@ import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** False when there is no process of that number any more. */
+/** False when no process with this id exists. */
 export function processRuns(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -13,8 +13,8 @@ export function processRuns(pid: number): boolean {
 }
 
 /**
- * Makes a folder for temporary files, whose name cannot be guessed, and takes away those of the same purpose whose process is gone.
- * @returns its path, resolved.
+ * Creates a temporary folder with an unpredictable name, and removes those of the same purpose whose process has ended.
+ * @returns its resolved path
  */
 export function makeTemporaryFolder(purpose: string): string {
   const top = realpathSync(tmpdir());
@@ -26,11 +26,11 @@ export function makeTemporaryFolder(purpose: string): string {
   return mkdtempSync(join(top, `${start}${process.pid}-`));
 }
 
-/** The folder for temporary files is everybody's: what is another user's stays. */
+/** Removes only folders of the current user, since the temporary folder is shared. */
 function removeOwn(path: string): void {
   try {
     if (lstatSync(path).uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
   } catch {
-    // Somebody else takes it away at this moment.
+    // Another host is removing it at the same time.
   }
 }

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 
-/** Where tool managers keep their programs; told to commands so that they find them, since the home folder of a command is another. */
+/** Variables with which tool managers locate their programs. Commands need them because their home folder is a different one. */
 const managers = [
   { name: "RUSTUP_HOME", folder: ".rustup" },
   { name: "PYENV_ROOT", folder: ".pyenv" },
@@ -12,8 +12,8 @@ const managers = [
 ] as const;
 
 /**
- * The folders of `readable_folders` that are there, with links resolved: programs of the owner's home that commands in the OS sandbox may
- * read. One that holds the workspace, the data folder or the whole home is left out: it would show far more than programs.
+ * Existing folders of `readable_folders`, with links resolved: programs in the user's home that sandboxed commands may read. Folders that
+ * contain the workspace, the data folder or the whole home are excluded, because they would expose far more than programs.
  */
 export function readableFolders(
   configured: readonly string[],
@@ -28,7 +28,7 @@ export function readableFolders(
   return [...new Set(found)];
 }
 
-/** The owner's environment with the places of tool managers named, where those lie in folders that commands may read. */
+/** The locations of tool managers in the user's environment, limited to folders that commands may read. */
 export function toolchainEnvironment(env: NodeJS.ProcessEnv, home: string, readable: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     managers.flatMap(({ name, folder }) => {

@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
 import type { Log } from "../security/security.ts";
-import { type PathLocks, refuseSecrets, touchedWords } from "../workspace/workspace.ts";
+import { type PathLocks, refuseSecrets, describeTouchedFiles } from "../workspace/workspace.ts";
 import type { Router, RouteRequest } from "./routing/capability-router.ts";
 import type { Health } from "./routing/provider-health.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
@@ -112,7 +112,7 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
     onReceipt: (receiptId) => record.show({ receiptId }),
     onTouched: (touched) => {
       record.show({ touched });
-      record.changed = touchedWords(touched);
+      record.changed = describeTouchedFiles(touched);
     },
     actionType: tool.actionType,
     actionName: tool.name,

@@ -7,20 +7,20 @@ const words: Record<string, { code: ErrorCode; text: (path: string) => string }>
   EACCES: { code: "unavailable", text: (path) => `The system does not permit this on ${path}. Check its permissions and owner.` },
   EPERM: { code: "unavailable", text: (path) => `The system does not permit this on ${path}. Check its permissions and owner.` },
   EROFS: { code: "unavailable", text: (path) => `${path} is on a read-only file system.` },
-  ENOSPC: { code: "unavailable", text: (path) => `The disk is full; ${path} is as it was. Free some space and try again.` },
-  EFBIG: { code: "unavailable", text: (path) => `${path} would be larger than the system allows; it is as it was.` },
-  EDQUOT: { code: "unavailable", text: (path) => `The disk quota is used up; ${path} is as it was.` },
+  ENOSPC: { code: "unavailable", text: (path) => `The disk is full; ${path} was not changed. Free some space and try again.` },
+  EFBIG: { code: "unavailable", text: (path) => `${path} would be larger than the system allows. It was not changed.` },
+  EDQUOT: { code: "unavailable", text: (path) => `The disk quota is used up; ${path} was not changed.` },
   ETXTBSY: { code: "conflict", text: (path) => `${path} is a program that is running. Stop it and try again.` },
   EBUSY: { code: "conflict", text: (path) => `${path} is in use by another program. Close it there and try again.` },
-  EMFILE: { code: "unavailable", text: (path) => `Too many files are open; ${path} was not touched. Try again.` },
+  EMFILE: { code: "unavailable", text: (path) => `Too many files are open; ${path} was not changed. Try again.` },
   ENAMETOOLONG: { code: "invalid_params", text: (path) => `The name of ${path} is too long for this file system.` },
-  EXDEV: { code: "unavailable", text: (path) => `${path} is on another device than its folder, so it cannot be replaced in one step.` },
-  ELOOP: { code: "denied", text: (path) => `${path} became a symbolic link meanwhile; it was not touched.` },
+  EXDEV: { code: "unavailable", text: (path) => `${path} is on a different device than its folder, so it cannot be replaced in one step.` },
+  ELOOP: { code: "denied", text: (path) => `${path} became a symbolic link in the meantime. It was not changed.` },
   ENXIO: { code: "invalid_params", text: (path) => `${path} is not a regular file.` },
-  EEXIST: { code: "conflict", text: (path) => `${path} appeared meanwhile; it was not touched.` },
+  EEXIST: { code: "conflict", text: (path) => `${path} was created in the meantime. It was not overwritten.` },
 };
 
-/** The error of a file operation, worded for the owner and the model. */
+/** Converts a file system error to one with a message for the user and the model. */
 export function fileError(error: unknown, path: string): LancelotError {
   if (error instanceof LancelotError) return error;
   const known = words[errno(error) ?? ""];

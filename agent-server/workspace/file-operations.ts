@@ -3,12 +3,12 @@ import { constants, createReadStream, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
-import { formatBytes } from "./text/bounds.ts";
+import { formatBytes } from "./text/output-bounds.ts";
 import { errno, fileError } from "./file-errors.ts";
 
-/** A file as named to people, and where the gate said it is. Only the second is ever opened. */
+/** A file's display name, and the resolved path from the path gate. Only the resolved path is ever opened. */
 export interface FilePath {
-  /** Absolute, every link in it resolved. */
+  /** Absolute, with all links resolved. */
   readonly absolute: string;
   readonly display: string;
 }
@@ -18,18 +18,18 @@ export interface FileContent {
   readonly mode: number;
 }
 
-/** Name and version of what reads and writes files, for receipts. */
+/** Provider name and version for receipts of file operations. */
 export const fileProvider = { name: "file-ops", version: "1" } as const;
 
 export const temporaryName = /^\.lancelot-[0-9a-f]{16}\.tmp$/;
 
-// Absent on Windows; there nothing is opened through a link because the path was resolved just before.
+// Windows lacks this flag; there the path was resolved immediately before opening.
 const noFollow = constants.O_NOFOLLOW ?? 0;
 const nonBlock = constants.O_NONBLOCK ?? 0;
 const directory = constants.O_DIRECTORY ?? 0;
 const byDescriptor = process.platform === "linux";
 
-/** Status of a path that is not followed; null when nothing is there. */
+/** Status of a path without following links; null when it does not exist. */
 export async function statPath(path: FilePath): Promise<Stats | null> {
   try {
     return await lstat(path.absolute);
@@ -40,8 +40,8 @@ export async function statPath(path: FilePath): Promise<Stats | null> {
 }
 
 /**
- * Opens a regular file for reading, and makes sure it is the one the gate judged.
- * @throws LancelotError `not_found`, `denied` when a link was put in its way, `invalid_params` for what is no regular file.
+ * Opens a regular file for reading and verifies that it is the one the path gate checked.
+ * @throws LancelotError `not_found`, `denied` when a link replaced it, `invalid_params` for anything but a regular file.
  */
 export async function openForReading(path: FilePath): Promise<{ handle: FileHandle; stats: Stats }> {
   let handle: FileHandle;
@@ -63,7 +63,7 @@ export async function openForReading(path: FilePath): Promise<{ handle: FileHand
 }
 
 /**
- * Reads a whole file; null when there is none.
+ * Reads a complete file; null when it does not exist.
  * @throws LancelotError `too_large` above `maxBytes`.
  */
 export async function readWhole(path: FilePath, maxBytes: number): Promise<FileContent | null> {
@@ -73,7 +73,7 @@ export async function readWhole(path: FilePath, maxBytes: number): Promise<FileC
     if (stats.size > maxBytes) {
       throw new LancelotError(
         "too_large",
-        `${path.display} has ${formatBytes(stats.size)}; at most ${formatBytes(maxBytes)} can be taken in as a whole. Read it in parts with read_file.`,
+        `${path.display} has ${formatBytes(stats.size)}; the limit for reading it at once is ${formatBytes(maxBytes)}. Read it in parts with read_file.`,
       );
     }
     return { bytes: await handle.readFile(), mode: stats.mode & 0o7777 };
@@ -84,7 +84,7 @@ export async function readWhole(path: FilePath, maxBytes: number): Promise<FileC
   }
 }
 
-/** SHA-256 of a file's bytes, however many; null when there is no file. */
+/** SHA-256 of a file of any size; null when it does not exist. */
 export async function hashFile(path: FilePath): Promise<string | null> {
   if ((await statPath(path)) === null) return null;
   const { handle } = await openForReading(path);
@@ -97,7 +97,7 @@ export async function hashFile(path: FilePath): Promise<string | null> {
   }
 }
 
-/** SHA-256 of a file's bytes with its permission bits; null when there is no file. @throws LancelotError as `openForReading`. */
+/** SHA-256 and permission bits of a file; null when it does not exist. @throws LancelotError as `openForReading`. */
 export async function readImage(path: FilePath): Promise<{ hash: string; mode: number } | null> {
   if ((await statPath(path)) === null) return null;
   const { handle, stats } = await openForReading(path);
@@ -111,18 +111,18 @@ export async function readImage(path: FilePath): Promise<{ hash: string; mode: n
 }
 
 export interface WriteOptions {
-  /** SHA-256 of what must stand there now, null for nothing; the write is refused when it is otherwise. */
+  /** SHA-256 of the content that must currently exist, null for no file; otherwise the write is refused. */
   readonly expected: string | null;
-  /** Permission bits; those of the file it replaces unless given. */
+  /** Permission bits; by default those of the replaced file. */
   readonly mode?: number;
 }
 
 /**
- * Replaces or makes a file in one step: readers see the old bytes or the new ones, never a part. Mode and owner stay, missing
- * folders are made. What the parent folder is gets checked on the open folder itself (Linux) or just before the last step.
- * Other names of the file (hard links) keep the old content (docs/decisions/0011-edit-placement.md).
- * @returns how many other names it had.
- * @throws LancelotError `conflict` when the file is no longer what was expected, `denied` when its folder is another one now.
+ * Atomically creates or replaces a file: readers see the old or the new bytes, never a part. Keeps mode and owner, and creates missing
+ * folders. Verifies the parent folder through its open descriptor (Linux) or immediately before the last step.
+ * Hard links of the file keep the old content (docs/decisions/0011-edit-placement.md).
+ * @returns the number of other hard links.
+ * @throws LancelotError `conflict` when the file does not match `expected`, `denied` when its folder was replaced.
  */
 export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: WriteOptions): Promise<number> {
   const folder = await openFolder(path, true);
@@ -132,9 +132,9 @@ export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: Wr
   try {
     const before = await lstatOrNull(target);
     if (before !== null && !before.isFile())
-      throw new LancelotError("conflict", `${path.display} is not a regular file any more; it was not touched.`);
+      throw new LancelotError("conflict", `${path.display} is no longer a regular file. It was not changed.`);
     if (before !== null && (before.mode & 0o222) === 0) {
-      throw new LancelotError("unavailable", `${path.display} is read-only. Make it writable first if it is to be changed.`);
+      throw new LancelotError("unavailable", `${path.display} is read-only. Make it writable first.`);
     }
     const handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, 0o600);
     made = true;
@@ -155,13 +155,13 @@ export async function writeAtomic(path: FilePath, bytes: Uint8Array, options: Wr
   } catch (error) {
     throw fileError(error, path.display);
   } finally {
-    // After a rename it is gone already; after a link or a failure it is not.
+    // The temporary file is gone after a rename, but not after a link or a failure.
     if (made) await unlink(temporary).catch(() => undefined);
     await folder.close();
   }
 }
 
-/** Removes a file if it still is what was expected. @throws LancelotError as `writeAtomic`. */
+/** Removes a file if it matches `expected`. @throws LancelotError as `writeAtomic`. */
 export async function removeFile(path: FilePath, expected: string): Promise<void> {
   const folder = await openFolder(path, false);
   try {
@@ -190,14 +190,14 @@ export async function changeMode(path: FilePath, mode: number): Promise<void> {
 }
 
 interface Folder {
-  /** Path of an entry that leads through the open folder where the system can. */
+  /** Path of an entry through the open folder's descriptor, where the system supports it. */
   child(name: string): string;
   check(): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the parent folder of a path, making what is missing of it one step at a time below what was checked. */
+/** Opens the parent folder, creating missing folders one at a time below verified ones. */
 async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
   const parent = dirname(path.absolute);
   try {
@@ -216,7 +216,7 @@ async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
     return {
       child: (name) => `/proc/self/fd/${handle.fd}/${name}`,
       check: () => checkDescriptor(handle, parent, path),
-      // Some file systems cannot flush a folder; the file itself is already on disk then.
+      // Some file systems cannot flush a folder. The file itself is already durable.
       sync: () => handle.sync().catch(() => undefined),
       close: () => handle.close(),
     };
@@ -250,23 +250,23 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
   }
 }
 
-/** Makes sure that what was opened lies where it was judged. Elsewhere than on Linux only its path can be looked up again. */
+/** Verifies that the opened file is at the checked location. Outside Linux, only its path can be resolved again. */
 async function checkDescriptor(handle: FileHandle, expected: string, path: FilePath): Promise<void> {
   const found = byDescriptor ? await readlink(`/proc/self/fd/${handle.fd}`) : null;
   const same = found === null ? await leadsTo(expected) : found === expected || (await isRespelled(handle, found, expected));
   if (!same) throw moved(path);
 }
 
-/** True while no link is in a path. Disks that ignore case, or spell letters otherwise, may answer with another spelling. */
+/** True when a path contains no link. Case-insensitive file systems, or those that normalize Unicode, may report another spelling. */
 async function leadsTo(path: string): Promise<boolean> {
   return spelled(await realpath(path)) === spelled(path);
 }
 
-/** The same file under another spelling of its own name, on a disk that ignores case: no link leads there, and it is the same entry. */
+/** Recognizes the same entry under another spelling on a case-insensitive disk, where no link is involved. */
 async function isRespelled(handle: FileHandle, found: string, expected: string): Promise<boolean> {
   if (spelled(found) !== spelled(expected)) return false;
   const [opened, named] = [await handle.stat({ bigint: true }), await lstat(expected, { bigint: true })];
-  // Looks at every part of the path and leaves their spelling alone, unlike the system's own.
+  // Resolves every part of the path but keeps the given spelling, unlike the system's own resolution.
   return opened.ino === named.ino && opened.dev === named.dev && realpathSync(expected) === expected;
 }
 
@@ -292,12 +292,12 @@ async function hashHandle(handle: FileHandle): Promise<string> {
   return digest.digest("hex");
 }
 
-/** Puts a new file in place without ever replacing one that appeared meanwhile. */
+/** Moves a new file into place without replacing one that was created in the meantime. */
 async function linkNew(temporary: string, target: string): Promise<void> {
   try {
     await link(temporary, target);
   } catch (error) {
-    // File systems without hard links: the check just before is all there is.
+    // File systems without hard links rely on the preceding check alone.
     if (errno(error) !== "EPERM" && errno(error) !== "ENOTSUP" && errno(error) !== "ENOSYS" && errno(error) !== "EMLINK") throw error;
     await rename(temporary, target);
   }
@@ -305,7 +305,7 @@ async function linkNew(temporary: string, target: string): Promise<void> {
 
 async function keepOwner(handle: FileHandle, before: Stats): Promise<void> {
   if (process.getuid === undefined || (before.uid === process.getuid() && before.gid === process.getgid?.())) return;
-  // Only root may give a file away; others keep the group where they can.
+  // Only root may change the owner. Other users keep the group where they can.
   await handle.chown(before.uid, before.gid).catch(() => handle.chown(process.getuid?.() ?? -1, before.gid).catch(() => undefined));
 }
 
@@ -325,9 +325,9 @@ function currentUmask(): number {
 }
 
 function moved(path: FilePath): LancelotError {
-  return new LancelotError("denied", `${path.display} leads elsewhere than when it was judged; it was not touched.`);
+  return new LancelotError("denied", `${path.display} now resolves to a different path than when it was checked. It was not changed.`);
 }
 
 function changed(path: FilePath): LancelotError {
-  return new LancelotError("conflict", `${path.display} was changed by someone else meanwhile; it was not touched.`);
+  return new LancelotError("conflict", `${path.display} was changed by another program in the meantime. It was not overwritten.`);
 }

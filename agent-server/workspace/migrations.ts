@@ -1,8 +1,8 @@
 import type { Migration } from "../storage/storage.ts";
 
 /**
- * Tables of this room: proposed changes, checkpoints (their bytes are files in the data folder's `objects/`), and verifications
- * of reversible actions that have not ended or whose result nobody was told yet.
+ * Tables of the workspace module: proposed changes, checkpoints (their bytes are files in the data folder's `objects/`), and verifications
+ * of reversible actions that are pending or whose result was not reported yet.
  */
 export const workspaceMigrations: readonly Migration[] = [
   {

@@ -1,4 +1,4 @@
-/** Runs work on one key at a time, in the order it was asked for. */
+/** Runs work for the same key one at a time, in the order of the requests. */
 export interface PathLocks {
   hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
 }
@@ -23,6 +23,6 @@ export function createPathLocks(): PathLocks {
     return first === undefined ? work() : holdOne(first, () => holdAll(rest, work));
   }
 
-  // One order for everybody, so that two that need the same keys cannot wait for each other.
+  // All callers lock in the same order, so that two callers with the same keys cannot deadlock.
   return { hold: (keys, work) => holdAll([...new Set(keys)].sort(), work) };
 }

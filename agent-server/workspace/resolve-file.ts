@@ -7,7 +7,7 @@ export interface ResolvedFile extends TargetFile {
   readonly sensitive: "secret" | "protected" | null;
 }
 
-/** Where a path leads. @throws LancelotError `denied` with the rule when it leads nowhere a tool may go. */
+/** Resolves a path. @throws LancelotError `denied` with the rule when tools may not access it. */
 export function resolveFile(scope: { readonly governance: Pick<Governance, "resolvePath"> }, asked: string): ResolvedFile {
   const resolved = scope.governance.resolvePath(asked);
   if (!resolved.ok) {

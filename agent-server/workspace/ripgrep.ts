@@ -5,35 +5,38 @@ import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { LancelotError } from "../contract/errors.ts";
 
-/** Name and version of the search program that ships, for receipts. */
+/** Name and version of the bundled search program, for receipts. */
 export const ripgrepProvider = { name: "ripgrep", version: "15" } as const;
 
-/** Longest record (path, or matching line) kept; more of it is dropped as it arrives. */
+/** Maximum length of a record (path or matching line); the rest is dropped as it arrives. */
 const maxRecord = 16 * 1024;
 const maxProblem = 2_000;
 
 export interface RipgrepRun {
   readonly ripgrepPath: string;
-  /** Absolute; where it runs. */
+  /** Absolute working folder. */
   readonly cwd: string;
   readonly args: readonly string[];
-  /** Ends a record: a line feed, or NUL for lists of paths. */
+  /** Record terminator: a line feed, or NUL for lists of paths. */
   readonly separator: "\n" | "\0";
   readonly signal: AbortSignal;
-  /** False: enough, stop. */
+  /** Return false to stop the search. */
   readonly onRecord: (record: string) => boolean;
 }
 
-/** What is searched at all: hidden files too, `.git` never, ignore files respected, links not followed, no configuration of the user's. */
+/**
+ * Search scope: hidden files are included, `.git` is not; ignore files are respected, links are not followed, and no user configuration is
+ * read.
+ */
 export function baseArgs(workspace: string): string[] {
   const args = ["--no-config", "--no-follow", "--hidden", "--no-ignore-global", "--no-messages", "--color=never", "--glob=!.git"];
-  // Outside a repository ignore files count as well, but those above the workspace are someone else's.
+  // Outside a repository, ignore files apply too, but those above the workspace may belong to another user.
   return inRepository(workspace) ? args : [...args, "--no-require-git", "--no-ignore-parent"];
 }
 
 /**
- * Runs ripgrep with no shell and next to no environment, and streams its records; kills it when there is enough.
- * @returns whether it was stopped before its end. @throws LancelotError `invalid_params` (a bad pattern), `unavailable`, `cancelled`.
+ * Runs ripgrep without a shell and with a minimal environment, and streams its records; kills it when `onRecord` returns false.
+ * @returns whether it was stopped early. @throws LancelotError `invalid_params` (an invalid pattern), `unavailable`, `cancelled`.
  */
 export async function runRipgrep(run: RipgrepRun): Promise<{ stopped: boolean }> {
   run.signal.throwIfAborted();
@@ -68,12 +71,12 @@ export async function runRipgrep(run: RipgrepRun): Promise<{ stopped: boolean }>
       child.once("close", (code, signal) => resolve({ code, signal }));
     });
     if (run.signal.aborted) throw new LancelotError("cancelled", "The search was stopped.");
-    // Half of an answer looks like a whole one.
+    // Partial results would look complete.
     if (!stopped && signal !== null) {
-      const cause = Object.assign(new Error(`ripgrep was ended by ${signal}`), { signal });
-      throw new LancelotError("unavailable", "The search was ended by something else before it was done. Try again.", { cause });
+      const cause = Object.assign(new Error(`ripgrep was killed by ${signal}`), { signal });
+      throw new LancelotError("unavailable", "The search process was killed before it finished. Try again.", { cause });
     }
-    // 1 is "nothing found"; 2 comes with errors, which may be about single files only.
+    // Exit code 1 means no matches; 2 means errors, which may concern single files only.
     if (!stopped && code !== 0 && code !== 1 && problem !== "") throw badSearch(problem);
     return { stopped };
   } catch (error) {
@@ -96,7 +99,7 @@ function start(run: RipgrepRun): ChildProcessByStdio<null, Readable, Readable> {
   });
 }
 
-/** Windows programs need their system folder; nothing else is passed on. */
+/** Windows programs require their system folder; no other variable is passed on. */
 function searchEnvironment(): NodeJS.ProcessEnv {
   const root = process.env["SystemRoot"];
   return process.platform === "win32" && root !== undefined ? { SystemRoot: root } : {};
@@ -111,5 +114,5 @@ function inRepository(folder: string): boolean {
 
 function badSearch(problem: string): LancelotError {
   const first = problem.trim().split("\n").slice(0, 4).join(" ").replace(/^rg: /, "").slice(0, 400);
-  return new LancelotError("invalid_params", `The search did not work: ${first}`);
+  return new LancelotError("invalid_params", `The search failed: ${first}`);
 }

@@ -2,18 +2,18 @@ import { LancelotError } from "../contract/errors.ts";
 import type { QuestPlaceholders } from "../security/security.ts";
 import type { TargetFile } from "./workspace-files.ts";
 
-/** A text as it goes into a file. */
+/** A text ready to be written to a file. */
 export interface PlacedText {
   readonly text: string;
-  /** It puts a secret into a file that did not hold it: the owner reviews that, whatever the posture. */
+  /** The text adds a secret that the file did not contain: the user reviews it in every posture. */
   readonly review: boolean;
 }
 
 /**
- * Puts secrets in the place of their placeholders, in a text that goes into a file. They are learned from the file itself, so that
- * this works after a restart too.
- * @param held the file as it is now: on disk, and as the quest sees it. What it held earlier in the quest counts too: a line may be cut
- * out by one call and put back by the next.
+ * Replaces placeholders with their secrets in a text to write to a file. Also reads secrets from the file itself, so that this works
+ * after a restart.
+ * @param held versions of the file: on disk and as the quest sees it. Earlier versions in the quest count too, because a line may be
+ * removed by one call and restored by the next.
  * @throws LancelotError `denied` for a file outside the workspace.
  */
 export function placeSecrets(
@@ -30,7 +30,7 @@ export function placeSecrets(
   if (!file.inside) {
     throw new LancelotError(
       "denied",
-      `${first.written} stands for a secret, and ${file.display} is outside the workspace: secrets are put into files of the workspace alone. Leave it out, and ask the owner to put it there.`,
+      `${first.written} is a placeholder for a secret, and ${file.display} is outside the workspace. Secrets can only be written to workspace files. Leave it out, and ask the user to add it.`,
     );
   }
   return {
@@ -39,12 +39,12 @@ export function placeSecrets(
   };
 }
 
-/** Tools that put secrets back where they stood; no other ever gets one. */
+/** The only tools that receive secrets in place of their placeholders. */
 const fileTools: ReadonlySet<string> = new Set(["edit_file", "write_file", "apply_patch"]);
-/** What these take is words. */
+/** Arguments of these capabilities are plain text. */
 const wordCapabilities: ReadonlySet<string> = new Set(["quest", "soul"]);
 
-/** @throws LancelotError `denied` where a call would take the value of a secret anywhere but into a file. */
+/** @throws LancelotError `denied` when a call would use a secret's value anywhere but in a file. */
 export function refuseSecrets(
   placeholders: QuestPlaceholders | null,
   tool: { readonly name: string; readonly capability: string },
@@ -55,24 +55,24 @@ export function refuseSecrets(
   if (first === undefined) return;
   const instead =
     tool.capability === "shell_exec" || tool.capability === "web_ops"
-      ? "Let the program read it from the file or variable where it is kept, or ask the owner to run it."
-      : "Do it without that value, or ask the owner.";
+      ? "Let the program read it from the file or variable that contains it, or ask the user to run it."
+      : "Do it without that value, or ask the user.";
   throw new LancelotError(
     "denied",
-    `${first.written} stands for a secret. Secrets are put back in files of the workspace alone, never in ${placeOf(tool.capability)}. ${instead}`,
+    `${first.written} is a placeholder for a secret. Secrets can only be written to workspace files, not used in ${placeOf(tool.capability)}. ${instead}`,
   );
 }
 
 function placeOf(capability: string): string {
   if (capability === "shell_exec") return "commands";
-  if (capability === "web_ops") return "addresses or what is sent";
-  return capability === "repo_ops" ? "what goes into the repository's history" : "other arguments of tools";
+  if (capability === "web_ops") return "addresses or sent data";
+  return capability === "repo_ops" ? "the repository's history" : "other tool arguments";
 }
 
-/** For the model: placeholders of a call that stand for nothing; empty when there are none. */
-export function unknownWords(placeholders: QuestPlaceholders | null, args: unknown): string {
+/** Warns the model about unknown placeholders in a call; empty when there are none. */
+export function describeUnknownPlaceholders(placeholders: QuestPlaceholders | null, args: unknown): string {
   const unknown = placeholders?.unknownIn(JSON.stringify(args)) ?? [];
   if (unknown.length === 0) return "";
   const names = unknown.slice(0, 5).join(", ");
-  return `[${names} ${unknown.length === 1 ? "stands" : "stand"} for nothing that is known here and went in as written. Copy placeholders exactly; if one is of a file, read that file again.]`;
+  return `[${names}: unknown ${unknown.length === 1 ? "placeholder" : "placeholders"}, used as literal text. Copy placeholders exactly; if one is from a file, read that file again.]`;
 }

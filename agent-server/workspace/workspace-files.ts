@@ -1,35 +1,35 @@
 import type { AskEditor } from "../contract/editor.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { changeMode, type FilePath, hashFile, readWhole, removeFile, statPath, writeAtomic } from "./file-operations.ts";
-import { formatBytes } from "./text/bounds.ts";
+import { formatBytes } from "./text/output-bounds.ts";
 import { decodeText, type Encoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
-import { describeBytes } from "./text/window.ts";
+import { describeBytes } from "./text/line-window.ts";
 
-/** How an effect left a file, where that is not simply as planned. */
+/** State of a file after an effect, when it differs from the plan. */
 export type FileOutcome =
-  /** It was not written after all. */
+  /** The file was not written. */
   | { readonly absolute: string; readonly as: "untouched" }
-  /** The editor holds the new text unsaved; the disk is as it was. */
+  /** The editor contains the new text unsaved; the disk is unchanged. */
   | { readonly absolute: string; readonly as: "unsaved" }
-  /** The editor saved it, in its own way; SHA-256 of what it read back as, null for no file. */
+  /** The editor saved the file, possibly reformatted; SHA-256 of the saved content, null for no file. */
   | { readonly absolute: string; readonly as: "saved"; readonly hash: string | null };
 
-/** Files above this are neither edited by text nor proposed, in bytes. */
+/** Larger files (in bytes) are neither edited by text nor proposed. */
 export const maxEditBytes = 5 * 1024 * 1024;
 
 /** A file of the workspace (or an approved one outside it). */
 export interface TargetFile extends FilePath {
-  /** As it was asked for. */
+  /** The path as requested. */
   readonly asked: string;
   readonly inside: boolean;
 }
 
-/** A file's text as the owner sees it: with unsaved edits of the editor. */
+/** A file's text as the user sees it, including unsaved edits in the editor. */
 export interface CurrentText {
-  /** Null when there is no such file. */
+  /** Null when the file does not exist. */
   readonly text: string | null;
   readonly encoding: Encoding;
-  /** SHA-256 of the bytes on disk; null when there are none. */
+  /** SHA-256 of the bytes on disk; null when the file does not exist. */
   readonly diskHash: string | null;
   readonly unsaved: boolean;
 }
@@ -39,13 +39,13 @@ export interface Written {
   readonly before: string | null;
   readonly after: string | null;
   readonly via: "editor" | "disk";
-  /** False while the editor holds the new text unsaved. */
+  /** False while the editor contains the new text unsaved. */
   readonly saved: boolean;
-  /** Hard links elsewhere that keep the old content. */
+  /** Number of hard links elsewhere that keep the old content. */
   readonly otherNames?: number;
 }
 
-/** What a write left, where that is not simply the text on the disk; null for nothing written. */
+/** Outcome of a write when the result is not simply the text on disk; null when nothing was written. */
 export function fileOutcomesOf(file: FilePath, written: Written | null): FileOutcome[] {
   const { absolute } = file;
   if (written === null) return [{ absolute, as: "untouched" }];
@@ -53,14 +53,14 @@ export function fileOutcomesOf(file: FilePath, written: Written | null): FileOut
   return [written.saved ? { absolute, as: "saved", hash: written.after } : { absolute, as: "unsaved" }];
 }
 
-/** Reads and writes files by what the owner sees of them: through the editor where there is one, else on disk. */
+/** Reads and writes files as the user sees them: through the editor when connected, otherwise on disk. */
 export interface WorkspaceFiles {
   /** @throws LancelotError `too_large`, `invalid_params` for a file that is not text. */
   current(file: TargetFile): Promise<CurrentText>;
   unsavedText(file: TargetFile): Promise<string | null>;
   /**
-   * Makes the text of a file what is given (null: no file), if it still is `from`, and reads it back.
-   * @throws LancelotError `conflict` when it is not, and what `writeAtomic` throws.
+   * Replaces the text of a file (null: deletes it) if it still equals `from`, and verifies the result.
+   * @throws LancelotError `conflict` when it does not, and the errors of `writeAtomic`.
    */
   write(file: TargetFile, from: CurrentText, text: string | null): Promise<Written>;
   /** The same for bytes, always on disk. */
@@ -78,11 +78,11 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
     }
   }
 
-  /** Null when no editor took it, and the disk is the place. */
+  /** Null when the editor did not accept the edit, so that the disk is written instead. */
   async function writeInEditor(file: TargetFile, from: CurrentText, text: string | null): Promise<Written | null> {
-    // The editor would save other encodings as it guesses them, so those go to disk by us.
+    // The editor would save other encodings by its own guess, so those are written to disk directly.
     if (askEditor === null || !file.inside || from.encoding.name !== "utf8") return null;
-    // It would write through to all names of the file, and who knows where those are.
+    // The editor would write through to every hard link of the file, at unknown locations.
     if (((await statPath(file))?.nlink ?? 1) > 1) return null;
     let answer: { applied: boolean; saved: boolean };
     try {
@@ -119,7 +119,7 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
       if (disk === null) return { text: unsaved, encoding: utf8, diskHash: null, unsaved: unsaved !== null };
       const decoded = decodeText(disk.bytes);
       if (decoded === null) {
-        const kind = describeBytes(disk.bytes.subarray(0, 8192)) ?? "in no encoding that is known";
+        const kind = describeBytes(disk.bytes.subarray(0, 8192)) ?? "in an unknown encoding";
         throw new LancelotError(
           "invalid_params",
           `${file.display} is ${kind} (${formatBytes(disk.bytes.length)}), not a text file; it cannot be edited by text.`,
@@ -142,9 +142,9 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
 }
 
 function changedMeanwhile(file: FilePath): LancelotError {
-  return new LancelotError("conflict", `${file.display} was changed in the editor meanwhile; it was not touched.`);
+  return new LancelotError("conflict", `${file.display} was changed in the editor in the meantime. It was not overwritten.`);
 }
 
 function notAsWritten(file: FilePath): LancelotError {
-  return new LancelotError("conflict", `${file.display} does not read as it was written: something else changed it at the same moment.`);
+  return new LancelotError("conflict", `${file.display} does not contain the written text, because another program changed it at the same time.`);
 }

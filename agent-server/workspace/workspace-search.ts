@@ -2,10 +2,10 @@ import { sep } from "node:path";
 import type { SearchMatch } from "../contract/tools.ts";
 import type { Governance } from "../governance/governance.ts";
 import { baseArgs, runRipgrep } from "./ripgrep.ts";
-import { cutLine } from "./text/bounds.ts";
+import { cutLine } from "./text/output-bounds.ts";
 import { globFilter } from "./text/glob.ts";
 
-/** Files read for `files`; more would not be typed for anyway. */
+/** Maximum number of files read for `files`. */
 const maxFilesSeen = 200_000;
 const maxMatchChars = 400;
 
@@ -51,7 +51,7 @@ export async function searchWorkspace(
     onRecord: (record) => {
       const end = record.indexOf("\0");
       const colon = record.indexOf(":", end);
-      // Words about binary files come without a line number.
+      // Messages about binary files have no line number.
       if (end === -1 || colon === -1) return true;
       const path = record
         .slice(0, end)
@@ -75,7 +75,7 @@ export async function searchWorkspace(
   return { items, truncated: stopped };
 }
 
-/** Files whose path contains the query, best first: by name from its start, by name, by path; short paths before long ones. */
+/** Files whose path contains the query, best first: prefix of the name, then name, then path; short paths first. */
 export async function findFiles(deps: SearchDeps, query: string, limit: number, signal: AbortSignal): Promise<string[]> {
   const wanted = query.toLowerCase();
   const found: { path: string; rank: number }[] = [];

@@ -18,7 +18,7 @@ export type { ObjectStore } from "./checkpoints/object-store.ts";
 export { settleRepositories } from "./checkpoints/repository-state.ts";
 export { describeReversals } from "./checkpoints/restore-description.ts";
 export { type Plan, type Reversal, inOrder, inWaves, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
-export { type Effects, type Touched, type Watched, touchedOf, touchedWords, watchedOutputs } from "./effects/effects.ts";
+export { type Effects, type Touched, type CommandChanges, toTouched, describeTouchedFiles, commandChangesOutputs } from "./effects/effects.ts";
 export { fileError } from "./file-errors.ts";
 export {
   type FileContent,
@@ -32,20 +32,20 @@ export {
   statPath,
 } from "./file-operations.ts";
 export { stagingFolder, sweepStaging } from "./git/clone-staging.ts";
-export { type Repository, expectPlain, findRepository, isBelow, underWay } from "./git/git-repository.ts";
+export { type Repository, assertNoLinks, findRepository, isBelow, operationInProgress } from "./git/git-repository.ts";
 export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-settings.ts";
 export { type Remote, borrowObjects, inPrivateFolder, receivePack, remoteOf, tooLarge, transfer, uploadPack } from "./git/git-transfer.ts";
 export { type Git, gitOf, gitProvider, listSettings, openGit } from "./git/git.ts";
-export { type Head, branchName, headOf, shortHash, switchTo } from "./git/head.ts";
+export { type Head, branchName, headOf, shortHash, switchTo } from "./git/git-head.ts";
 export type { Move, RecordedMove, RepositoryMoves } from "./git/repository-moves.ts";
-export { changedFiles, filtered, hooksOf, list, nameInTree, refuseFiltered } from "./git/work-tree.ts";
+export { changedFiles, findFilteredFiles, hooksOf, list, nameInTree, refuseFiltered } from "./git/git-work-tree.ts";
 export { type Outliner, createOutliner } from "./outline/outline.ts";
 export { outlineFile } from "./outline/workspace-outline.ts";
 export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
-export { placeSecrets, refuseSecrets, unknownWords } from "./secret-placement.ts";
-export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/bounds.ts";
+export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
+export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 export { globFilter } from "./text/glob.ts";
 export { computeHunks, unifiedDiff } from "./text/hunks.ts";
@@ -53,7 +53,7 @@ export { mergeEnds } from "./text/line-ends.ts";
 export { mainEol } from "./text/lines.ts";
 export { replaceText } from "./text/match.ts";
 export { type FilePatch, applyFilePatch, parseFilePatches } from "./text/patch.ts";
-export { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "./text/window.ts";
+export { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "./text/line-window.ts";
 export {
   type CurrentText,
   type FileOutcome,
@@ -67,7 +67,7 @@ export { type SearchDeps, type SearchQuery, findFiles, searchWorkspace } from ".
 
 export { workspaceMigrations } from "./migrations.ts";
 
-/** The files of one workspace with what reviews and undoes their changes. */
+/** The files of one workspace, with review and undo of their changes. */
 export interface Workspace extends CheckpointServices {
   /** Absolute, links resolved; null while no folder is open. */
   readonly root: string | null;
@@ -90,7 +90,7 @@ export interface WorkspaceDeps {
   readonly askEditor: AskEditor | null;
   /** The folder of the shipped configuration; null uses the built-in defaults. */
   readonly configDir: string | null;
-  /** True while a quest may continue: what undoes it is kept. */
+  /** True while a quest may continue: its checkpoints are kept. */
   readonly isQuestOpen: (questId: string) => boolean;
   readonly now: () => Date;
   readonly log: Log;

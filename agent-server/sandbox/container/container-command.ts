@@ -5,37 +5,37 @@ import * as z from "zod";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { ask, EngineSilent, isId, statusOf } from "./engine-call.ts";
 import { watchGrowth } from "./disk-usage.ts";
-import { endCommand, endLeftovers, pause } from "./process-termination.ts";
+import { killCommand, killOrphanedProcesses, pause } from "./process-termination.ts";
 import { createFrames } from "./stream-frames.ts";
 import { runVariable } from "./container-scripts.ts";
 import type { WarmContainer } from "./warm-container.ts";
 
-/** Thrown before the command began: this container cannot take it, another one can. */
+/** Thrown before the command started: this container cannot run it, but another one may. */
 export class NotRunning extends Error {}
 
 const Inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable() });
 
 export interface CommandDeps {
   readonly warm: WarmContainer;
-  /** `cwd` as it is called inside. */
+  /** Working folder by its path inside the container. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Of this machine, absolute. */
+  /** Absolute path on this machine. */
   readonly workspace: string;
   readonly workspaceBytes: number;
-  /** At most so many are started at once: each costs the engine a good part of a core. */
+  /** Limits concurrent starts, since each one costs the engine considerable CPU time. */
   readonly starting: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** How long no output has to come, after the command's own process ended, for it to be all, ms. */
+/** Output is complete after this time (ms) without any, once the command's process has ended. */
 const lastOutput = 200;
 const startWithin = 30_000;
-/** Looks whether the command's own process still runs, ms: the stream alone does not tell while a child of it holds it. */
+/** Polling interval (ms) for the command's process: its stream does not end while a child process holds it open. */
 const looks = { first: 100, longest: 2_000 };
 const memoryWords = 400;
 
 /**
- * Runs one command in a warm container, to its end and that of everything it started.
+ * Runs one command in a warm container, until it and all its processes have ended.
  * @throws NotRunning before `onStarted`
  */
 export async function runCommand(deps: CommandDeps, command: ShellCommand): Promise<ShellResult> {
@@ -53,7 +53,7 @@ export async function runCommand(deps: CommandDeps, command: ShellCommand): Prom
 }
 
 interface Begun {
-  /** Processes ended for memory in the container before. */
+  /** The container's out-of-memory kills before this command. */
   readonly killsBefore: Promise<number | null>;
   readonly exec: Dockerode.Exec;
   readonly stream: Duplex | null;
@@ -63,7 +63,7 @@ interface Begun {
 async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Promise<Begun | null> {
   const { warm } = deps;
   let exec: Dockerode.Exec;
-  const killsBefore = warm.keeper.killsForMemory().catch(() => null);
+  const killsBefore = warm.supervisor.killsForMemory().catch(() => null);
   try {
     exec = await ask(
       (abortSignal) =>
@@ -79,10 +79,10 @@ async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Pr
       undefined,
       command.signal,
     );
-    if (!isId(exec.id)) throw new EngineSilent("The container engine answered nonsense.");
+    if (!isId(exec.id)) throw new EngineSilent("The container engine returned an invalid response.");
   } catch (error) {
     if (command.signal.aborted) return null;
-    throw new NotRunning("The container does not take commands.", { cause: error });
+    throw new NotRunning("The container does not accept commands.", { cause: error });
   }
   if (command.signal.aborted) return null;
   command.onStarted();
@@ -91,7 +91,7 @@ async function begin(deps: CommandDeps, command: ShellCommand, mark: string): Pr
     const stream = await ask(() => exec.start({ hijack: true, stdin: false }), startWithin);
     return { exec, stream, at, killsBefore };
   } catch {
-    // Whether it began is not known.
+    // Whether the command started is unknown.
     return { exec, stream: null, at, killsBefore };
   }
 }
@@ -121,7 +121,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   void streamOver.then(() => (state.silent = true));
   if (stream === null) end("lost");
   else listen(stream, take, endStream, () => end("lost"));
-  /** Waits for the end of the output, or until none has come for a while: something that was left may hold it open. */
+  /** Waits for the end of the output, or for a silent period, because a remaining process may hold the stream open. */
   const quiet = async () => {
     const from = performance.now();
     while (!state.silent && performance.now() - Math.max(from, state.lastAt) < lastOutput)
@@ -139,7 +139,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   try {
     why = await Promise.race([
       asked,
-      warm.keeper.over.then(() => "lost" as const),
+      warm.supervisor.over.then(() => "lost" as const),
       streamOver.then(() => ended(look, () => state.over)),
       ended(look, () => state.over, looks.first),
     ]);
@@ -155,18 +155,18 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     await quiet();
     exitCode = look.exitCode;
     outcome = await outcomeOf(warm, begun, exitCode);
-    leftovers = await endLeftovers(warm, mark);
+    leftovers = await killOrphanedProcesses(warm, mark);
   } else {
-    const known = why === "lost" && !warm.keeper.alive;
-    // Nobody says that it is over: not what was asked for.
-    if (!known && !(await endCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
+    const known = why === "lost" && !warm.supervisor.alive;
+    // Without confirmation that it ended, the outcome differs from the requested one.
+    if (!known && !(await killCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
     outcome = why === "lost" ? await outcomeOf(warm, begun, null) : why === "disk" ? "stopped" : why;
   }
   await quiet();
   stream?.destroy();
   if (state.thrown !== null) throw state.thrown;
   if (why === "disk") {
-    const words = `\nlancelot: ended, because it added more than ${Math.round(deps.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
+    const words = `\nlancelot: stopped because it added more than ${Math.round(deps.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
     command.onOutput("stderr", Buffer.from(words));
   }
   return {
@@ -178,17 +178,17 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   };
 }
 
-/** How a command ended that was not ended from here; null where it did not end by itself. */
+/** How a command ended that was not stopped from here; null when it did not end by itself. */
 async function outcomeOf(warm: WarmContainer, begun: Begun, exitCode: number | null): Promise<ShellResult["ended"]> {
   if (exitCode === 0) return "exit";
   const before = await begun.killsBefore;
-  const now = before === null ? null : await warm.keeper.killsForMemory().catch(() => null);
+  const now = before === null ? null : await warm.supervisor.killsForMemory().catch(() => null);
   if (before !== null && now !== null && now > before) return "memory";
-  // Killed: by itself, or with its container, maybe for memory. The engine tells of these beside the end of the process, in no order.
+  // Killed alone or with its container, possibly for memory. The engine reports these events separately from the exit, in any order.
   if (exitCode === 137 || exitCode === null) {
     const until = performance.now() + memoryWords;
-    while (warm.keeper.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
-    if (!warm.keeper.alive && warm.outOfMemoryAt < begun.at) return "lost";
+    while (warm.supervisor.alive && warm.outOfMemoryAt < begun.at && performance.now() < until) await pause(10);
+    if (!warm.supervisor.alive && warm.outOfMemoryAt < begun.at) return "lost";
   }
   if (warm.outOfMemoryAt >= begun.at) return "memory";
   return exitCode === null ? "lost" : "exit";
@@ -208,7 +208,7 @@ function listen(stream: Duplex, take: (name: "stdout" | "stderr", bytes: Uint8Ar
 }
 
 interface Inspector {
-  /** True once the command's own process is over; null when the engine does not say. */
+  /** True once the command's own process has ended; null when the engine does not report it. */
   over(): Promise<boolean | null>;
   readonly exitCode: number | null;
 }
@@ -222,7 +222,7 @@ function inspector(exec: Dockerode.Exec): Inspector {
         if (!seen.Running) exitCode = seen.ExitCode;
         return !seen.Running && seen.ExitCode !== null;
       } catch (error) {
-        // 404: the engine forgot it, with its container.
+        // 404: the engine no longer knows the command, because its container is gone.
         return statusOf(error) === 404 ? false : null;
       }
     },
@@ -232,7 +232,7 @@ function inspector(exec: Dockerode.Exec): Inspector {
   };
 }
 
-/** Resolves once the command's own process is over, or the engine has not been reached for some looks. */
+/** Resolves when the command's own process has ended, or after several failed attempts to reach the engine. */
 async function ended(look: Inspector, over: () => boolean, first = 0): Promise<Why> {
   let wait = first;
   let silent = 0;

@@ -6,18 +6,18 @@ export interface ContainerDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
   readonly dataDir: string;
-  /** The shipped configuration; null where there is none. */
+  /** The shipped configuration; null when there is none. */
   readonly configDir: string | null;
   readonly hostId: string;
   readonly hostAlive: (hostId: string) => boolean;
-  /** What commands may read but not write, relative to the workspace. Asked at every command. */
+  /** Paths relative to the workspace that commands may read but not write. Called before every command. */
   readonly protectedPaths: () => readonly string[];
-  /** Of the owner: where the engine is named. Nothing of it reaches a command. */
+  /** The user's environment, which names the engine. Commands receive none of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   readonly platform: NodeJS.Platform;
   readonly settings: () => SandboxSettingsRead;
-  /** The way to the network of commands that may use it. */
+  /** Network access for commands that may use it. */
   readonly egress?: Pick<EgressProxy, "grant">;
   readonly log: Log;
 }

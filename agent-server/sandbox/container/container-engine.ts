@@ -3,31 +3,31 @@ import { inspect } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { ask, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, unavailable, engineMessage } from "./engine-call.ts";
 import { type DiscoveryDeps, type EngineAddress, type EngineEndpoint, findEndpoints } from "./engine-endpoint.ts";
 import { openTunnel, type Tunnel } from "./ssh-tunnel.ts";
 
-/** An engine that answered. */
+/** An engine that responded. */
 export interface Engine {
   readonly docker: Dockerode;
   readonly name: "docker" | "podman";
   readonly version: string;
   readonly via: string;
-  /** On another machine, as far as the address tells. */
+  /** Runs on another machine, judging by its address. */
   readonly remote: boolean;
-  /** It runs in a user namespace of the owner's: root inside is the owner outside, and nobody more. */
+  /** Runs in the user's user namespace: root inside is only the user outside. */
   readonly rootless: boolean;
-  /** It gives users other numbers, which the owner's files do not have; switched off for our containers. */
+  /** Remaps user ids, so that they do not match the owners of files; disabled for Lancelot's containers. */
   readonly remapped: boolean;
   readonly cpus: number;
-  /** What it cannot hold back, in words; empty when every limit is enforced. */
+  /** Limits that it cannot enforce, in words; empty when it enforces all. */
   readonly unenforced: readonly string[];
-  /** It can be asked no more: the way to it is gone. */
+  /** The connection is closed and cannot be used again. */
   readonly gone: boolean;
   close(): void;
 }
 
-/** How long an engine may take to introduce itself, ms. */
+/** Timeout for the engine's first response, ms. */
 const introducedWithin = 3_000;
 
 const Version = z.object({
@@ -45,13 +45,13 @@ const Info = z.object({
 });
 
 /**
- * Connects to the first engine that answers.
- * @throws LancelotError `unavailable`: no engine, or none that answers, with what to do.
+ * Connects to the first engine that responds.
+ * @throws LancelotError `unavailable` with the next step, when no engine exists or responds.
  */
 export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
   const endpoints = findEndpoints(deps);
   if (endpoints.length === 0)
-    throw unavailable("No container engine was found. Install Docker or Podman and start it, or name it in config/sandbox.yaml (engine).");
+    throw unavailable("No container engine was found. Install Docker or Podman and start it, or set its address in config/sandbox.yaml (engine).");
   let first: unknown;
   for (const endpoint of endpoints) {
     try {
@@ -66,11 +66,11 @@ export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): 
 async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
   const { address } = endpoint;
   const tunnel = address.kind === "ssh" ? await openTunnel(address, deps.env, signal) : null;
-  // Taken when used: an `import` of node:http reads all its exports, and one of them loads Node's own undici (15 ms of a start).
+  // Loaded on use: importing node:http evaluates all its exports, including Node's own undici (15 ms of startup).
   const { Agent: PlainAgent } = process.getBuiltinModule("node:http");
   const { Agent: TlsAgent } = process.getBuiltinModule("node:https");
   const agent = address.kind === "tcp" && address.tls !== null ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true });
-  // The client writes out every request with all that hangs on it, for a log nobody reads: with fifty connections that takes 200 ms.
+  // The client formats every request with its agent for a debug log. With fifty connections that takes 200 ms.
   Object.assign(agent, { [inspect.custom]: () => "connections" });
   const close = () => {
     agent.destroy();
@@ -83,7 +83,7 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
       ask(() => docker.info() as Promise<unknown>, introducedWithin, signal),
     ]).then(([saidVersion, saidInfo]) => [Version.parse(saidVersion), Info.parse(saidInfo)] as const);
     if (info.OSType !== undefined && info.OSType !== "linux")
-      throw unavailable("The container engine runs Windows containers. Switch it to Linux containers.");
+      throw unavailable("The container engine runs Windows containers. Switch the engine to Linux containers.");
     const options = info.SecurityOptions ?? [];
     return {
       docker,
@@ -108,10 +108,10 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
     close();
     if (error instanceof LancelotError) throw error;
     if (error instanceof z.ZodError)
-      throw unavailable(`What listens at ${endpoint.via} does not answer as a container engine does. Check the address.`, error);
-    const said = wordsOf(error);
+      throw unavailable(`The service at ${endpoint.via} is not a container engine. Check the address.`, error);
+    const said = engineMessage(error);
     const why = /EACCES|EPERM|permission denied/i.test(said)
-      ? "this user may not use it: add yourself to the group docker, or use Podman or rootless Docker"
+      ? "permission denied: add your user to the docker group, or use Podman or rootless Docker"
       : /ECONNREFUSED|ENOENT/.test(said)
         ? "it is not running: start it"
         : said;
@@ -119,7 +119,7 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
   }
 }
 
-/** Every setting is named, because the client would take what is not from this process's own environment. */
+/** Sets every option explicitly, because the client reads missing ones from this process's environment. */
 async function openClient(address: EngineAddress, tunnel: Tunnel | null, agent: Agent): Promise<Dockerode> {
   const { default: Client } = await import("dockerode");
   const nothing = {

@@ -3,16 +3,16 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import type { SandboxState } from "../../contract/providers.ts";
-import { ask, statusOf, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, statusOf, unavailable, engineMessage } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 
 type ImageState = SandboxState["image"];
 
-/** What commands are to run in. */
+/** The image that commands should run in. */
 export interface WantedImage {
   readonly name: string;
   readonly source: ImageState["source"];
-  /** Folder and hash of the Dockerfile it is built from; null for images that are fetched. */
+  /** Folder and hash of the Dockerfile to build; null for images that are pulled. */
   readonly recipe: { readonly folder: string; readonly hash: string } | null;
 }
 
@@ -25,8 +25,8 @@ const Inspected = z.object({
 });
 
 /**
- * The image the owner chose. What a repository's dev container names counts only when the owner said `dev_container`: its text
- * decides nothing by itself, and of that file nothing but the name of an image is read.
+ * The image the user configured. A repository's dev container counts only with the setting `dev_container`, because repository files
+ * are untrusted. Only the image name is read from that file.
  * @throws LancelotError `unavailable`
  */
 export function wantedImage(deps: { image: string; workspace: string; configDir: string | null; dataDir: string }): WantedImage {
@@ -34,7 +34,7 @@ export function wantedImage(deps: { image: string; workspace: string; configDir:
     const folder = [join(deps.dataDir, "config/sandbox"), ...(deps.configDir === null ? [] : [join(deps.configDir, "sandbox")])].find(
       (at) => existsSync(join(at, "Dockerfile")),
     );
-    if (folder === undefined) throw unavailable("The Dockerfile of the sandbox (config/sandbox/Dockerfile) is missing.");
+    if (folder === undefined) throw unavailable("The sandbox's Dockerfile (config/sandbox/Dockerfile) is missing.");
     const hash = createHash("sha256")
       .update(readFileSync(join(folder, "Dockerfile")))
       .digest("hex");
@@ -47,14 +47,14 @@ export function wantedImage(deps: { image: string; workspace: string; configDir:
     if (stats === undefined || !stats.isFile() || stats.size > 1_000_000) continue;
     const said = DevContainer.safeParse(parseWithComments(readFileSync(file, "utf8")));
     if (said.success) return { name: said.data.image, source: "dev_container", recipe: null };
-    throw unavailable(`${path} names no image. Build its container and name the image in config/sandbox.yaml (image), or choose shipped.`);
+    throw unavailable(`${path} does not specify an image. Build its container and set the image in config/sandbox.yaml (image), or set it to shipped.`);
   }
   throw unavailable(
-    "config/sandbox.yaml asks for the workspace's dev container, but the workspace has none. Choose shipped, or name an image.",
+    "config/sandbox.yaml selects the workspace's dev container, but the workspace has none. Set image to shipped or to an image name.",
   );
 }
 
-/** JSON with comments and trailing commas, as that file is written; null when it is something else. */
+/** Parses JSON with comments and trailing commas, the format of that file; null when it is invalid. */
 function parseWithComments(text: string): unknown {
   const bare = text.replaceAll(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_all, word: string | undefined) => word ?? " ");
   const strict = bare.replaceAll(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, (_all, word: string | undefined) => word ?? "");
@@ -67,18 +67,18 @@ function parseWithComments(text: string): unknown {
 
 export interface FoundImage {
   readonly bytes: number;
-  /** Built from another Dockerfile than the one there is now. */
+  /** True when the Dockerfile has changed since the build. */
   readonly outdated: boolean;
 }
 
-/** @returns null when the engine does not have it. @throws as `ask` */
+/** @returns null when the engine does not have the image. @throws as `ask` */
 export async function findImage(engine: Engine, wanted: WantedImage, signal?: AbortSignal): Promise<FoundImage | null> {
   try {
     const said = Inspected.parse(await ask(() => engine.docker.getImage(wanted.name).inspect(), undefined, signal));
     return { bytes: said.Size, outdated: wanted.recipe !== null && said.Config?.Labels?.[recipeLabel] !== wanted.recipe.hash };
   } catch (error) {
     if (statusOf(error) === 404) return null;
-    if (error instanceof z.ZodError) throw unavailable("The container engine said what could not be understood about the image.", error);
+    if (error instanceof z.ZodError) throw unavailable("The container engine returned invalid information about the image.", error);
     throw error;
   }
 }
@@ -93,16 +93,16 @@ const Progress = z.object({
 });
 
 /**
- * Builds the image from its Dockerfile, or fetches it where it has none. The engine stops when `signal` does.
- * @throws LancelotError `unavailable` with the engine's last words
+ * Builds the image from its Dockerfile, or pulls it when it has none. `signal` stops the engine's work.
+ * @throws LancelotError `unavailable` with the engine's last message
  */
 export async function makeImage(engine: Engine, wanted: WantedImage, signal: AbortSignal, said: (line: string) => void): Promise<void> {
   const { docker } = engine;
   const failed = (why: string, cause?: unknown) =>
     unavailable(
       wanted.recipe === null
-        ? `The image ${wanted.name} could not be fetched (${why}). Check its name and the network, or name another one in config/sandbox.yaml (image).`
-        : `The image could not be built (${why}). Check that the engine reaches its registry, or name an image you have in config/sandbox.yaml (image).`,
+        ? `The image ${wanted.name} could not be pulled (${why}). Check its name and the network, or set another one in config/sandbox.yaml (image).`
+        : `The image could not be built (${why}). Check that the engine can reach its registry, or set an existing image in config/sandbox.yaml (image).`,
       cause,
     );
   let failure: string | null = null;
@@ -112,7 +112,7 @@ export async function makeImage(engine: Engine, wanted: WantedImage, signal: Abo
         ? await docker.pull(wanted.name, { abortSignal: signal })
         : await docker.buildImage(
             { context: wanted.recipe.folder, src: ["Dockerfile"] },
-            // rm, forcerm: what a build started and did not finish does not stay.
+            // rm, forcerm: removes the intermediate containers of failed builds too.
             { t: wanted.name, labels: { [recipeLabel]: wanted.recipe.hash }, rm: true, forcerm: true, abortSignal: signal },
           );
     signal.addEventListener("abort", () => (stream as { destroy?: () => void }).destroy?.(), { once: true });
@@ -125,13 +125,13 @@ export async function makeImage(engine: Engine, wanted: WantedImage, signal: Abo
     failure = tell(rest, said) ?? failure;
   } catch (error) {
     if (signal.aborted) throw unavailable("The build was stopped.", error);
-    throw failed(wordsOf(error), error);
+    throw failed(engineMessage(error), error);
   }
   if (signal.aborted) throw unavailable("The build was stopped.");
   if (failure !== null) throw failed(failure);
 }
 
-/** @returns why it failed, when the line says so */
+/** @returns the error message when the line contains one */
 function tell(line: string, said: (line: string) => void): string | null {
   if (line.trim() === "") return null;
   let parsed: unknown;
@@ -145,7 +145,7 @@ function tell(line: string, said: (line: string) => void): string | null {
   const { stream, status, id, progress: bar, error } = progress.data;
   if (error !== undefined) return error.trim().split("\n").at(-1)?.slice(0, 300) ?? "it failed";
   const words = stream ?? [id, status, bar].filter((word) => word !== undefined).join(" ");
-  // Terminal colours of what is run in the build.
+  // Terminal colors from the build's programs.
   const plain = words.replaceAll(colours, "").trim();
   if (plain !== "") said((plain.split("\n").at(-1) ?? "").slice(0, 300));
   return null;

@@ -6,41 +6,41 @@ import { unavailable } from "./engine-call.ts";
 export interface MountDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
-  /** Relative to the workspace: what commands may read but not write. Those that are not there, or lead over a link, are left out. */
+  /** Paths relative to the workspace that commands may read but not write. Missing ones, and those behind a link, are skipped. */
   readonly protectedPaths: readonly string[];
-  /** Absolute: folders that may not be seen even where they lie in the workspace. */
+  /** Absolute folders that commands must not see, even within the workspace. */
   readonly hidden: readonly string[];
   readonly platform: NodeJS.Platform;
 }
 
 export interface MountPlan {
   readonly mounts: Dockerode.MountSettings[];
-  /** Paths on this machine and inside, for the check that the engine mounted what was meant. */
+  /** Paths on this machine and inside the container, to verify the engine's mounts. */
   readonly bound: readonly { readonly source: string; readonly target: string }[];
-  /** Changes when a file under a mount is another file: then the engine's mount shows the old one, or none. */
+  /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */
   readonly fingerprint: string;
 }
 
-/** Folders whose place in the image a workspace may not take. */
+/** System folders of the image that a workspace mount must not replace. */
 const systemFolders = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/run"];
 
-/** The path of a file of this machine inside the container: the same one, but for Windows, where a drive becomes a folder. */
+/** A file's path inside the container: the same path, except on Windows, where the drive becomes a folder. */
 export function insidePath(path: string, platform: NodeJS.Platform): string {
   if (platform !== "win32") return path;
   return path.replace(/^([a-z]):/i, (_all, drive: string) => `/${drive.toLowerCase()}`).replaceAll("\\", "/");
 }
 
 /**
- * What of this machine is mounted: the workspace, at its own path, and for a linked worktree the repository it belongs to. Over it lie
- * read-only mounts of protected files. Every folder above one is mounted onto itself, because a folder that is no mount itself could be
- * renamed together with the mounts in it, and a new one put in its place.
- * @throws LancelotError `unavailable` when the workspace is a folder that cannot be mounted.
+ * Plans the mounts: the workspace at its own path, and the repository of a linked worktree. Protected files get read-only mounts on top.
+ * Every folder above one is mounted onto itself, because a command could otherwise rename the folder together with its mounts and create
+ * a new one in its place.
+ * @throws LancelotError `unavailable` when the workspace cannot be mounted.
  */
 export function planMounts(deps: MountDeps): MountPlan {
   const inside = insidePath(deps.workspace, deps.platform);
   if (inside === "/" || systemFolders.some((folder) => folder === inside || folder.startsWith(`${inside}/`)))
     throw unavailable(
-      `Commands cannot be run in a container for the workspace ${deps.workspace}: it holds folders of the system. Open a folder of a project.`,
+      `Commands cannot run in a container for the workspace ${deps.workspace}, because it contains system folders. Open a project folder.`,
     );
   const plan = new Map<string, { kind: "pinned" | "readonly"; id: string }>();
   const protect = (root: string, path: string) => {
@@ -94,8 +94,8 @@ function identity(path: string): string {
 }
 
 /**
- * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so a
- * link would have it mount what lies outside the workspace.
+ * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so
+ * mounting a link could expose files outside the workspace.
  */
 function withoutLinks(root: string, path: string): { path: string; id: string; above: { path: string; id: string }[] } | null {
   const target = resolve(root, path);
@@ -114,14 +114,14 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
       above.push(entry);
     }
   } catch {
-    return null; // it is not there, or cannot be looked at: nothing can be mounted
+    return null; // A missing or unreadable path cannot be mounted.
   }
   return null;
 }
 
 /**
- * The `.git` folder that a linked worktree belongs to. What the worktree's `.git` file says is text of the repository, so it counts only
- * when that folder names this worktree itself, as git leaves it.
+ * The `.git` folder of a linked worktree. The worktree's `.git` file is untrusted repository content, so it counts only when that folder
+ * names this worktree itself, as git sets it up.
  */
 function mainRepository(workspace: string): string | null {
   try {
@@ -134,7 +134,7 @@ function mainRepository(workspace: string): string | null {
     if (posix.basename(dirname(worktree).replaceAll(sep, "/")) !== "worktrees") return null;
     const back = readFileSync(join(worktree, "gitdir"), "utf8").trim();
     if (realpathSync(resolve(worktree, back)) !== realpathSync(link) || isBelow(workspace, main)) return null;
-    // What looks like a repository: git itself asks for these three.
+    // Git itself requires these three entries of a repository.
     for (const part of ["HEAD", "objects", "refs"]) lstatSync(join(main, part));
     return main;
   } catch {

@@ -5,45 +5,45 @@ import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
-import { labels, removeLeftovers } from "./orphaned-containers.ts";
+import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
 import { type MountPlan, planMounts } from "./container-mounts.ts";
 import { startContainer, type WarmContainer } from "./warm-container.ts";
 
-/** Commands that may use the network have a container of their own, so that the others cannot reach the proxy. */
+/** Commands with network access have their own container, so that other commands cannot reach the proxy. */
 export type Kind = "plain" | "network";
 
 export interface PoolDeps extends ContainerDeps {
-  /** @throws LancelotError `unavailable` while the owner's file cannot be used */
+  /** @throws LancelotError `unavailable` while the user's file is invalid */
   readonly usable: () => SandboxSettings;
   /** Name of the image. @throws LancelotError `unavailable` */
   readonly image: () => string;
   readonly changed: () => void;
 }
 
-/** The engine, and one warm container of each kind on it. */
+/** The engine, and one warm container of each kind. */
 export interface Pool {
   readonly engine: Engine | null;
-  /** An engine that answered just now; one that does not any more is looked for anew. @throws LancelotError `unavailable` */
+  /** An engine that just responded; searches again when it no longer responds. @throws LancelotError `unavailable` */
   reach(): Promise<Engine>;
-  /** Forgets an engine that does not answer any more, with what ran on it. */
+  /** Discards an engine that no longer responds, with its containers. */
   lose(engine: Engine): void;
   /**
-   * A container with the mounts, limits and image that are wanted now: the warm one, or a new one.
-   * @param egressSocket of the proxy, for containers of the kind `network`. @throws LancelotError `unavailable`
+   * A container with the current mounts, limits and image: the warm one, or a new one.
+   * @param egressSocket the proxy's socket, for containers of the kind `network`. @throws LancelotError `unavailable`
    */
   acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer>;
-  /** Said when a command in it is over. */
+  /** Call this when a command in the container has ended. */
   left(warm: WarmContainer): void;
-  /** It takes no commands any more. */
+  /** Stops using the container for new commands. */
   discard(kind: Kind, warm: WarmContainer): void;
-  /** Nothing new is started in what is warm now; what runs goes on. */
+  /** Stops using the warm containers for new commands; running commands continue. */
   retireAll(): void;
   removeAll(): Promise<void>;
   shown(): { readonly warm: WarmContainer | null; readonly starting: boolean };
   close(): Promise<void>;
 }
 
-/** How long an engine that was reached before may take to say that it is there, ms. */
+/** Timeout for a known engine to respond, ms. */
 const answersWithin = 2_000;
 
 export function createPool(deps: PoolDeps): Pool {
@@ -51,7 +51,7 @@ export function createPool(deps: PoolDeps): Pool {
   const data = short(deps.dataDir);
   const containers = new Map<Kind, WarmContainer>();
   const starting = new Map<Kind, Promise<WarmContainer>>();
-  /** Taken out of use, with commands still in them. */
+  /** Containers that were retired while commands still run in them. */
   const retired = new Set<WarmContainer>();
   const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
 
@@ -59,7 +59,7 @@ export function createPool(deps: PoolDeps): Pool {
     const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
     const mine = new Set([...containers.values(), ...retired].map(({ id }) => id));
-    await removeLeftovers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
+    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
     deps.changed();
     return engine;
   }
@@ -101,7 +101,7 @@ export function createPool(deps: PoolDeps): Pool {
       throw unavailable("The sandbox is closed.");
     }
     containers.set(kind, warm);
-    void warm.keeper.over.then(() => {
+    void warm.supervisor.over.then(() => {
       if (containers.get(kind) === warm) containers.delete(kind);
       deps.changed();
     });
@@ -119,7 +119,7 @@ export function createPool(deps: PoolDeps): Pool {
     const wanted = [plan.fingerprint, settings, deps.image(), egressSocket === null ? null : identity(egressSocket)];
     const fingerprint = short(JSON.stringify(wanted));
     const warm = containers.get(kind);
-    if (warm !== undefined && warm.keeper.alive && warm.fingerprint === fingerprint) return warm;
+    if (warm !== undefined && warm.supervisor.alive && warm.fingerprint === fingerprint) return warm;
     if (warm !== undefined) retire(kind, warm);
     const begun = starting.get(kind) ?? start(kind, { ...plan, fingerprint }, egressSocket).finally(() => starting.delete(kind));
     starting.set(kind, begun);
@@ -144,7 +144,7 @@ export function createPool(deps: PoolDeps): Pool {
   function lose(engine: Engine): void {
     if (state.engine !== engine) return;
     state.engine = null;
-    for (const warm of [...containers.values(), ...retired]) warm.keeper.close();
+    for (const warm of [...containers.values(), ...retired]) warm.supervisor.close();
     containers.clear();
     retired.clear();
     engine.close();
@@ -180,15 +180,15 @@ export function createPool(deps: PoolDeps): Pool {
   };
 }
 
-/** Changes when the proxy's socket is another one. */
+/** Changes when the proxy's socket was replaced. */
 function identity(socket: string): string {
   const stats = statSync(socket, { bigint: true });
   return `${stats.dev}:${stats.ino}`;
 }
 
 /**
- * Whom commands run as: whom the workspace belongs to, so that what they write belongs to the owner too. That is root where the
- * workspace is root's; root inside has no capability, can gain none, and owns nothing that is mounted but the workspace.
+ * User id of commands: the workspace's owner, so that new files belong to the same user. That is root when root owns the workspace; but
+ * root inside has no capabilities, cannot gain any, and owns no other mounted file.
  */
 function ownerOf(workspace: string, platform: NodeJS.Platform): string {
   if (platform === "win32") return "1000:1000";

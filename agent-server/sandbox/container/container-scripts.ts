@@ -1,15 +1,15 @@
-/** Inside: where the file that proves whose machine is mounted lies, and the socket that leads to the proxy. */
+/** Paths inside the container: the file that proves which machine is mounted, and the socket of the proxy. */
 export const noncePath = "/run/lancelot/nonce";
 export const egressPath = "/run/lancelot/egress.sock";
-/** Port of the loopback of a container whose commands may use the network. */
+/** Loopback port of the proxy in containers with network access. */
 export const proxyPort = 3128;
-/** Who the container's own process is: neither root nor whoever commands run as, so that they can neither end nor trace it. */
-export const keeper = 65_533;
-/** In the environment of everything a command starts. */
+/** User id of the container's own process: neither root nor that of commands, so that they cannot kill or trace it. */
+export const supervisor = 65_533;
+/** Environment variable that marks every process of a command. */
 export const runVariable = "LANCELOT_RUN";
 
 const portInHex = proxyPort.toString(16).toUpperCase().padStart(4, "0");
-/** Carries connections to the proxy's socket, with whatever of these the image has; waits until it does. */
+/** Forwards connections to the proxy's socket with one of these programs of the image, once the socket exists. */
 const forwarder = `
 if command -v socat >/dev/null; then
   socat TCP-LISTEN:${proxyPort},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${egressPath} </dev/null >/dev/null 2>&1 &
@@ -52,11 +52,11 @@ until [ $forwarder = none ] || listening; do
 done`;
 
 /**
- * The container's own process. It reads what is asked of it from the connection that holds the container: when that connection ends,
- * because this host does, \`read\` ends, and with this process everything in the container. Built-in commands alone: nothing is started
- * to answer, so it answers when no process can be started any more.
+ * Script of the container's own process. It reads requests from the connection that holds the container open. When this host ends, so does
+ * the connection: then \`read\` fails, this process exits, and everything in the container with it. It only uses shell built-ins, so that
+ * it can respond even when no new process can start.
  */
-export function keeperScript(network: boolean): string {
+export function supervisorScript(network: boolean): string {
   return `umask 0
 mkdir -p /tmp/home 2>/dev/null
 forwarder=ready
@@ -89,14 +89,14 @@ while read -r asked; do
 done`;
 }
 
-/** Ends everything of the user it runs as but itself, at once: nothing can be started in between. */
-export const endAll = "kill -9 -1";
+/** Kills every other process of its user at once, so that none can start a new one in between. */
+export const killAllScript = "kill -9 -1";
 
 /**
- * Ends what one command started, by the mark in its environment, and whatever has neither a mark nor a parent any more. Its first
- * argument is the mark. Built-ins alone. Says a line for each that was ended.
+ * Kills the processes of one command by the marker in their environment, and orphaned processes without a marker. The first argument is
+ * the marker. Uses built-ins only. Prints one line per killed process.
  */
-export const endMarked = `
+export const killMarkedScript = `
 for at in /proc/[0-9]*; do
   pid=\${at#/proc/}
   if [ "$pid" = 1 ] || [ "$pid" = $$ ]; then continue; fi

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode";
 import type { SandboxLimits } from "../shell-provider.ts";
 import type { Engine } from "./container-engine.ts";
-import { egressPath, keeper, keeperScript, noncePath } from "./container-scripts.ts";
+import { egressPath, supervisor, supervisorScript, noncePath } from "./container-scripts.ts";
 
 export interface SpecDeps {
   readonly engine: Engine;
@@ -9,41 +9,41 @@ export interface SpecDeps {
   readonly limits: SandboxLimits;
   readonly mounts: readonly Dockerode.MountSettings[];
   readonly labels: Record<string, string>;
-  /** A file of this machine with a word in it, by which it is known whose files the engine mounts. */
+  /** A file of this machine with a random value, which proves whose files the engine mounts. */
   readonly nonceFile: string;
-  /** Socket of the egress proxy; null for a container without any network. */
+  /** Socket of the egress proxy; null for a container without network. */
   readonly egressSocket: string | null;
 }
 
-/** The environment of every command: said here and nowhere else. PATH is the image's. */
+/** The complete environment of every command; PATH comes from the image. */
 const environment = [
   "HOME=/tmp/home",
   "LANG=C.UTF-8",
   "TERM=xterm-256color",
-  // Nobody is there to answer, or to page.
+  // Nobody can answer a prompt or use a pager.
   "GIT_TERMINAL_PROMPT=0",
   "GIT_PAGER=cat",
   "PAGER=cat",
   "DEBIAN_FRONTEND=noninteractive",
 ];
 
-/** What a container of ours may do: nothing but use what is mounted, within its limits. */
+/** Permissions of a container: only access to its mounts, within its limits. */
 export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions {
   const { engine, limits } = deps;
   const file = (Source: string, Target: string): Dockerode.MountSettings => ({ Type: "bind", Source, Target, ReadOnly: true });
   return {
     Image: deps.image,
-    // Not the image's own: what it would start is nobody's choice here.
+    // Replaces the image's own entry point, which could run anything.
     Entrypoint: ["/bin/sh"],
-    Cmd: ["-c", keeperScript(deps.egressSocket !== null)],
+    Cmd: ["-c", supervisorScript(deps.egressSocket !== null)],
     Healthcheck: { Test: ["NONE"] },
-    User: `${keeper}:${keeper}`,
+    User: `${supervisor}:${supervisor}`,
     WorkingDir: "/",
     Env: environment,
     Labels: deps.labels,
     Hostname: "lancelot",
     OpenStdin: true,
-    // The end of the one connection that holds it is the end of its input.
+    // Standard input ends with the only connection to the container.
     StdinOnce: true,
     AttachStdin: true,
     AttachStdout: true,
@@ -65,7 +65,7 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],
       Privileged: false,
-      // Programs are built and run in there. What it holds counts as memory.
+      // Allows execution, because commands build and run programs here. Its content counts as memory.
       Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,size=${Math.min(limits.scratchBytes, limits.memoryBytes)},mode=1777` },
       IpcMode: "private",
       ShmSize: Math.min(64 << 20, limits.scratchBytes),
@@ -73,12 +73,12 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       Ulimits: [
         { Name: "core", Soft: 0, Hard: 0 },
         { Name: "fsize", Soft: limits.workspaceBytes, Hard: limits.workspaceBytes },
-        // Without root an engine cannot give more than its own process may have.
+        // A rootless engine cannot raise limits above those of its own process.
         ...(engine.rootless ? [] : [{ Name: "nofile", Soft: 16_384, Hard: 16_384 }]),
-        // Podman would ask for four millions, which not every machine grants. It counts what the owner runs elsewhere too.
+        // Podman would request four million, which some machines do not grant. The limit also counts the user's other processes.
         ...(engine.name === "podman" && !engine.rootless ? [{ Name: "nproc", Soft: 32_768, Hard: 32_768 }] : []),
       ],
-      // What its own process says is answers for this host.
+      // The output of this process consists of responses to this host.
       LogConfig: { Type: "none", Config: {} },
       ...(engine.remapped ? { UsernsMode: "host" } : {}),
     },

@@ -2,15 +2,17 @@ import { type Dirent } from "node:fs";
 import { lstat, opendir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Ends what takes the whole disk even where the workspace does not show it: files that are deleted and still open. */
+/**
+ * At this multiple of the limit, the command is stopped even when the workspace shows no growth, because deleted files may still be open.
+ */
 const certainly = 3;
-/** Milliseconds: a fast disk takes some 100 MB in this time, and a look costs microseconds. */
-const lookEvery = 40;
+/** Interval in milliseconds: a fast disk writes some 100 MB in this time, and a check takes microseconds. */
+const checkEvery = 40;
 
 /**
- * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Free space is looked at often, because it costs
- * nothing; only when that much has gone, by whomever, is it looked whether it lies in files of the workspace that changed since.
- * @returns how to stop looking
+ * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Checks the free disk space often, because that is
+ * cheap. Only when that much space is gone, it adds up the workspace files that changed since the start.
+ * @returns a function that stops the checks
  */
 export function watchGrowth(workspace: string, limit: number, exceeded: () => void): () => void {
   const state = { over: false, checked: 0 };
@@ -22,9 +24,9 @@ export function watchGrowth(workspace: string, limit: number, exceeded: () => vo
   const watch = async () => {
     const before = await free();
     while (!state.over) {
-      await new Promise((resolve) => setTimeout(resolve, lookEvery).unref());
+      await new Promise((resolve) => setTimeout(resolve, checkEvery).unref());
       const gone = before - (await free());
-      // Looked at again only when half as much more is gone, so that somebody else's download costs few walks.
+      // Walks again only after another 50 % of growth, so that an unrelated download causes few walks.
       if (state.over || gone < limit || gone < state.checked * 1.5) continue;
       state.checked = gone;
       if (gone > limit * certainly || (await changedBytes(workspace, since, limit, () => state.over)) > limit) {
@@ -39,7 +41,7 @@ export function watchGrowth(workspace: string, limit: number, exceeded: () => vo
   };
 }
 
-/** Bytes on the disk of files below `root` whose content or name changed after `since` (ms); stops counting above `enough`. */
+/** Bytes of files below `root` whose content or name changed after `since` (ms); stops counting above `enough`. */
 async function changedBytes(root: string, since: number, enough: number, stopped: () => boolean): Promise<number> {
   let bytes = 0;
   const folders = [root];
@@ -50,7 +52,7 @@ async function changedBytes(root: string, since: number, enough: number, stopped
         bytes += await size(join(folder, entry.name), entry, since, folders);
       }
     } catch {
-      // It went away, or may not be looked at: what is in it cannot be counted.
+      // A file that was deleted or cannot be read is not counted.
     }
   }
   return bytes;

@@ -11,7 +11,7 @@ export interface EngineTls {
   readonly key?: string;
 }
 
-/** Where an engine listens. */
+/** Address of an engine. */
 export type EngineAddress =
   | { readonly kind: "socket"; readonly path: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly tls: EngineTls | null }
@@ -19,7 +19,7 @@ export type EngineAddress =
 
 export interface EngineEndpoint {
   readonly address: EngineAddress;
-  /** How it was found, in words: `DOCKER_HOST`, `context NAME`, the socket's path. */
+  /** Where the address comes from: `DOCKER_HOST`, `context NAME`, or the socket's path. */
   readonly via: string;
 }
 
@@ -27,7 +27,7 @@ export interface DiscoveryDeps {
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   readonly platform: NodeJS.Platform;
-  /** What the owner wrote in config/sandbox.yaml. */
+  /** The user's setting in config/sandbox.yaml. */
   readonly owners: string | null;
 }
 
@@ -37,9 +37,9 @@ const ContextMeta = z.object({
 const DockerConfig = z.object({ currentContext: z.string().optional() });
 
 /**
- * Where to look for an engine, in order. What somebody named is the only one: another engine than the named one is never taken.
- * Without a name the usual sockets that exist follow. The docker CLI's order: its setting, `DOCKER_HOST`, the context in use.
- * @throws LancelotError `unavailable` when what was named cannot be understood.
+ * Addresses to try, in order. A configured address is the only one, so that no other engine is used by accident. Without one, the existing
+ * default sockets follow. Uses the docker CLI's order: its setting, `DOCKER_HOST`, the current context.
+ * @throws LancelotError `unavailable` when the configured address is invalid.
  */
 export function findEndpoints(deps: DiscoveryDeps): EngineEndpoint[] {
   const { env } = deps;
@@ -56,7 +56,7 @@ export function parseAddress(text: string, tls: EngineTls | null): EngineAddress
   const refuse = () =>
     new LancelotError(
       "unavailable",
-      `The address of the container engine cannot be used: ${text.slice(0, 200)}. Write it as unix:///path, tcp://host:2376 or ssh://user@host.`,
+      `The address of the container engine is invalid: ${text.slice(0, 200)}. Write it as unix:///path, tcp://host:2376 or ssh://user@host.`,
     );
   const socket = /^(?:unix|npipe):\/\/(.+)$/.exec(text)?.[1];
   if (socket !== undefined) return { kind: "socket", path: decodeURIComponent(socket) };
@@ -66,7 +66,7 @@ export function parseAddress(text: string, tls: EngineTls | null): EngineAddress
   } catch (error) {
     throw Object.assign(refuse(), { cause: error });
   }
-  // A name that begins with a dash would be an option of ssh.
+  // A name that starts with a dash would be an option of ssh.
   if (url.hostname === "" || url.hostname.startsWith("-") || url.username.startsWith("-")) throw refuse();
   if (url.protocol === "ssh:") {
     const user = url.username === "" ? "" : `${decodeURIComponent(url.username)}@`;
@@ -90,7 +90,7 @@ export function parseAddress(text: string, tls: EngineTls | null): EngineAddress
 
 function tlsOf(deps: DiscoveryDeps): EngineTls | null {
   const { env } = deps;
-  // As the docker CLI: any value but an empty one switches it on.
+  // As in the docker CLI, any nonempty value enables it.
   if (!env["DOCKER_TLS_VERIFY"] && !env["DOCKER_TLS"]) return null;
   return readTls(env["DOCKER_CERT_PATH"] ?? join(deps.home, ".docker"));
 }
@@ -112,7 +112,7 @@ function contextInUse(deps: DiscoveryDeps): EngineEndpoint | null {
   const folder = deps.env["DOCKER_CONFIG"] ?? join(deps.home, ".docker");
   const name = deps.env["DOCKER_CONTEXT"] || currentContext(join(folder, "config.json"));
   if (name === null || name === "" || name === "default") return null;
-  // The CLI keeps contexts under the SHA-256 of their names.
+  // The CLI stores contexts under the SHA-256 of their names.
   const id = createHash("sha256").update(name).digest("hex");
   let host: string | undefined;
   try {
@@ -120,7 +120,7 @@ function contextInUse(deps: DiscoveryDeps): EngineEndpoint | null {
   } catch (error) {
     throw new LancelotError(
       "unavailable",
-      `The docker context ${name} is in use but cannot be read. Choose another with docker context use.`,
+      `The docker context ${name} is selected but cannot be read. Select another one with docker context use.`,
       {
         cause: error,
       },
@@ -135,7 +135,7 @@ function currentContext(file: string): string | null {
   try {
     return DockerConfig.parse(JSON.parse(readFileSync(file, "utf8"))).currentContext ?? null;
   } catch {
-    // The CLI works without this file, and warns about a broken one; so the usual sockets are looked at.
+    // The CLI works without this file and only warns about an invalid one, so the default sockets are tried.
     return null;
   }
 }

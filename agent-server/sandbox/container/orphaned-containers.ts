@@ -4,23 +4,26 @@ import { ask } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 import { removeContainer } from "./warm-container.ts";
 
-/** Labels by which our containers are known: whose data folder, which host, which workspace. */
+/** Labels of Lancelot's containers: data folder, host and workspace. */
 export const labels = { data: "lancelot.data", host: "lancelot.host", workspace: "lancelot.workspace" } as const;
 
-export interface LeftoverDeps {
+export interface OrphanCleanupDeps {
   readonly engine: Engine;
   readonly hostId: string;
-  /** Hosts of another data folder are not known here, so their containers are left alone. */
+  /** Containers of other data folders are never removed, because their hosts are unknown here. */
   readonly data: string;
   readonly hostAlive: (hostId: string) => boolean;
-  /** Container ids that this host works with. */
+  /** Ids of the containers this host uses. */
   readonly mine: ReadonlySet<string>;
-  /** Holds a folder for each host. */
+  /** Contains one folder per host. */
   readonly folder: string;
 }
 
-/** Removes containers of hosts that are gone, and of this one that it knows no more. A container ends with its host by itself; this is for the case that its engine went first. Never throws. */
-export async function removeLeftovers(deps: LeftoverDeps, signal?: AbortSignal): Promise<void> {
+/**
+ * Removes containers of dead hosts, and unknown ones of this host. Containers normally end with their host; this covers an engine that
+ * stopped first. Never throws.
+ */
+export async function removeOrphanedContainers(deps: OrphanCleanupDeps, signal?: AbortSignal): Promise<void> {
   const gone = (host: string | undefined) => host !== undefined && host !== deps.hostId && !deps.hostAlive(host);
   try {
     const filters = { label: [`${labels.data}=${deps.data}`] };
@@ -31,11 +34,11 @@ export async function removeLeftovers(deps: LeftoverDeps, signal?: AbortSignal):
         .map(({ Id }) => removeContainer(deps.engine.docker.getContainer(Id))),
     );
   } catch {
-    // The engine will be asked again at its next connection.
+    // The next connection to the engine retries this.
   }
   try {
     for (const host of readdirSync(deps.folder)) if (gone(host)) rmSync(join(deps.folder, host), { recursive: true, force: true });
   } catch {
-    // There is no such folder yet.
+    // The folder does not exist yet.
   }
 }

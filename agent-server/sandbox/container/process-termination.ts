@@ -1,54 +1,55 @@
 import { ask } from "./engine-call.ts";
-import { endAll, endMarked } from "./container-scripts.ts";
+import { killAllScript, killMarkedScript } from "./container-scripts.ts";
 import { commandsOwn, type WarmContainer } from "./warm-container.ts";
 
-/** How long what was killed may take to be gone, ms. */
+/** Timeout for killed processes to disappear, ms. */
 const goneWithin = 1_500;
 const killWithin = 3_000;
 
 /**
- * Makes sure that nothing of the command with this mark is left in the container.
- * @returns whether something was
+ * Kills the remaining processes of a command with this marker.
+ * @returns whether there were any
  */
-export async function endLeftovers(warm: WarmContainer, mark: string): Promise<boolean> {
+export async function killOrphanedProcesses(warm: WarmContainer, mark: string): Promise<boolean> {
   try {
     let left = await leftOf(warm, mark);
-    // What is just ending takes a moment to be noticed.
+    // Processes that are just exiting need a moment to disappear.
     for (let again = 0; left > 0 && again < 3; again += 1) {
       await pause(10);
       left = await leftOf(warm, mark);
     }
     if (left === 0) return false;
-    await endCommand(warm, mark, () => Promise.resolve(true));
+    await killCommand(warm, mark, () => Promise.resolve(true));
     return true;
   } catch {
-    // It cannot be asked: it is taken down, and what is in it with it.
+    // Without a response, the container is removed with all its processes.
     await warm.remove();
     return true;
   }
 }
 
 /**
- * Ends the command with this mark and everything it started: alone in the container everything of its user at once, beside others what
- * bears the mark; and where that does not help, because not one process more can be started, the container. Never throws.
- * @param over whether the command's own process is over
- * @returns false when nobody says that it is over
+ * Kills the command with this marker and everything it started. When the command is alone in the container, kills all processes of its
+ * user;
+ * otherwise those with the marker. When that fails, because no new process can start, removes the container. Never throws.
+ * @param over whether the command's own process has ended
+ * @returns false when its end could not be confirmed
  */
-export async function endCommand(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {
+export async function killCommand(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {
   try {
     for (let round = 0; round < 3; round += 1) {
       const done = await warm.alone(mark, async () => {
-        await shell(warm, endAll, []);
+        await shell(warm, killAllScript, []);
         return gone(warm, mark, over);
       });
       if (done === true) return true;
       if (done === null) {
-        await shell(warm, endMarked, [mark]);
+        await shell(warm, killMarkedScript, [mark]);
         if (await gone(warm, mark, over)) return true;
       }
     }
   } catch {
-    // The engine refuses or is silent; the last step is the same.
+    // The engine rejects the call or does not respond. The last step is the same.
   }
   return warm.remove();
 }
@@ -63,16 +64,17 @@ async function gone(warm: WarmContainer, mark: string, over: () => Promise<boole
 }
 
 /**
- * Processes that may be the command's. Beside others only those count that lost their parent, or bear the mark by their parents: the
- * container's own process sees neither the others' environment nor what began them.
+ * Counts the processes that may belong to the command. With other commands in the container, only orphaned processes count: the
+ * container's
+ * own process cannot see which command started the others.
  */
 async function leftOf(warm: WarmContainer, mark: string): Promise<number> {
-  const processes = commandsOwn(await warm.keeper.processes());
+  const processes = commandsOwn(await warm.supervisor.processes());
   if (warm.active.size === 0 || (warm.active.size === 1 && warm.active.has(mark))) return processes.length;
   return processes.filter(({ parent }) => parent === 1).length;
 }
 
-/** Runs built-ins of the shell as the commands' user, and waits for their end. */
+/** Runs shell built-ins as the commands' user, and waits for their end. */
 async function shell(warm: WarmContainer, script: string, args: readonly string[]): Promise<void> {
   const { docker } = warm.engine;
   const exec = await ask(

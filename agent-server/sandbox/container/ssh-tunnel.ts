@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { EngineAddress } from "./engine-endpoint.ts";
 
-/** A socket of this machine that leads to an engine on another one. */
+/** A local socket that connects to an engine on another machine. */
 export interface Tunnel {
   readonly socket: string;
   readonly closed: boolean;
@@ -15,8 +15,8 @@ export interface Tunnel {
 const readyWithin = 15_000;
 
 /**
- * Opens `ssh -L`. The remote end of it is a `cat` that reads what this process would write: when this process dies, ssh sees the end of
- * its input, the cat ends, and ssh with it. Nobody is asked anything: a host or key that is not known yet is an error.
+ * Opens `ssh -L`. Its remote command is a `cat` that reads from this process: when this process dies, the input ends, then cat, then ssh.
+ * Never prompts: an unknown host or key is an error.
  * @throws LancelotError `unavailable`
  */
 export async function openTunnel(
@@ -24,7 +24,7 @@ export async function openTunnel(
   env: NodeJS.ProcessEnv,
   signal?: AbortSignal,
 ): Promise<Tunnel> {
-  // Short: the path of a socket may have about a hundred characters.
+  // Short, because a socket path has at most about a hundred characters.
   const folder = mkdtempSync(join(tmpdir(), "lancelot-ssh-"));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const socket = join(folder, "engine.sock");
@@ -58,7 +58,7 @@ export async function openTunnel(
       const why = state.said.trim().split("\n").at(-1) ?? "";
       throw new LancelotError(
         "unavailable",
-        `The container engine on ${address.destination} was not reached by ssh${why === "" ? "" : ` (${why})`}. Check that ssh ${address.destination} works without asking.`,
+        `The container engine on ${address.destination} cannot be reached by ssh${why === "" ? "" : ` (${why})`}. Check that ssh ${address.destination} works without prompts.`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,9 +1,10 @@
-/** Thrown when what comes from the engine is no stream of frames. */
+/** Thrown when the engine's output is not a valid sequence of frames. */
 export class FrameError extends Error {}
 
 /**
- * Takes apart the engine's one stream for two: frames of eight bytes of header (stream, three zeros, length) and that many bytes. Bytes
- * are handed on as they come, without waiting for the end of a frame, and none are kept.
+ * Splits the engine's multiplexed stream. A frame has an eight-byte header (stream, three zeros, length) and that many bytes. Passes bytes
+ * on
+ * as they arrive, without buffering frames.
  */
 export function createFrames(take: (stream: "stdout" | "stderr", bytes: Uint8Array) => void): (chunk: Uint8Array) => void {
   const header = Buffer.alloc(8);
@@ -26,7 +27,7 @@ export function createFrames(take: (stream: "stdout" | "stderr", bytes: Uint8Arr
       at += part.length;
       if (filled < 8) return;
       if ((header[0] ?? 9) > 2 || header[1] !== 0 || header[2] !== 0 || header[3] !== 0)
-        throw new FrameError("The container engine sent what is no output of a command.");
+        throw new FrameError("The container engine sent an invalid output stream.");
       stream = header[0] === 2 ? "stderr" : "stdout";
       left = header.readUInt32BE(4);
       filled = 0;

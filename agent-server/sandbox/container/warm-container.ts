@@ -5,36 +5,36 @@ import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { SandboxLimits } from "../shell-provider.ts";
-import { ask, EngineSilent, isId, statusOf, unavailable, wordsOf } from "./engine-call.ts";
+import { ask, EngineSilent, isId, statusOf, unavailable, engineMessage } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
-import { createKeeper, type Keeper } from "./container-keeper.ts";
+import { createSupervisor, type Supervisor } from "./container-supervisor.ts";
 import type { MountPlan } from "./container-mounts.ts";
-import { keeper as keeperUser } from "./container-scripts.ts";
+import { supervisor as supervisorUser } from "./container-scripts.ts";
 import { containerSpec } from "./container-spec.ts";
 
-/** A container that waits for commands. */
+/** A container that is ready for commands. */
 export interface WarmContainer {
   readonly id: string;
   readonly engine: Engine;
-  readonly keeper: Keeper;
+  readonly supervisor: Supervisor;
   readonly startedAt: number;
-  /** Of the mounts it was started with. */
+  /** Fingerprint of the mounts it was started with. */
   readonly fingerprint: string;
-  /** `bash`, or `sh` where the image has none. */
+  /** `bash`, or `sh` when the image has no bash. */
   readonly shell: string;
-  /** The image can carry connections to the proxy's socket. */
+  /** The image has a program that can forward connections to the proxy's socket. */
   readonly forwards: boolean;
-  /** `UID:GID` that commands run as. */
+  /** `UID:GID` of commands. */
   readonly user: string;
-  /** Marks of the commands in it. */
+  /** Markers of its running commands. */
   readonly active: Set<string>;
-  /** Asked before a command is started in it: waits while everything in it is being ended. */
+  /** Waits before a command starts, while all processes in the container are being killed. */
   enter(): Promise<void>;
-  /** Does what concerns everything in it, when `mark` is alone in it; null when it is not. Nobody enters meanwhile. */
+  /** Runs work that affects all processes, when `mark` is the only command; otherwise null. No command starts in the meantime. */
   alone<T>(mark: string, work: () => Promise<T>): Promise<T | null>;
-  /** When the engine last said that it ended something for memory; ms of performance.now(). */
+  /** Time of the engine's last out-of-memory event; ms of performance.now(). */
   readonly outOfMemoryAt: number;
-  /** Ends it and everything in it. Never throws; false when the engine did not say that it is gone. */
+  /** Removes the container. Never throws; false when the engine did not confirm the removal. */
   remove(): Promise<boolean>;
 }
 
@@ -47,7 +47,7 @@ export interface WarmDeps {
   readonly user: string;
   readonly platform: NodeJS.Platform;
   readonly egressSocket: string | null;
-  /** Folder of this machine for what is mounted beside the workspace; made when it is not there. */
+  /** Folder on this machine for mounts besides the workspace; created when missing. */
   readonly folder: string;
 }
 
@@ -55,7 +55,7 @@ const startWithin = 20_000;
 const Event = z.object({ Action: z.string().optional(), status: z.string().optional() });
 
 /**
- * Creates and starts a container, and makes sure that what it holds is this machine's.
+ * Creates and starts a container, and verifies that its mounts are this machine's files.
  * @throws LancelotError `unavailable`
  */
 export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Promise<WarmContainer> {
@@ -65,37 +65,37 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   const nonceFile = join(deps.folder, nonce);
   writeFileSync(nonceFile, `${nonce}\n`, { mode: 0o644 });
   let container: Dockerode.Container | null = null;
-  let keeper: Keeper | null = null;
+  let supervisor: Supervisor | null = null;
   try {
     const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
-    // By a name of ours: what was created is found again whatever the answer was.
+    // A name chosen here finds the container even when the engine's response was lost.
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);
     container = created;
     const { id } = await ask((abortSignal) => engine.docker.createContainer({ ...spec, name, abortSignal }), startWithin, signal);
-    if (!isId(id)) throw new EngineSilent("The container engine answered nonsense.");
+    if (!isId(id)) throw new EngineSilent("The container engine returned an invalid response.");
     const stream = await ask(
       () => created.attach({ stream: true, stdin: true, stdout: true, hijack: true }) as unknown as Promise<Duplex>,
       startWithin,
       signal,
     );
-    keeper = createKeeper(stream);
+    supervisor = createSupervisor(stream);
     await ask((abortSignal) => created.start({ abortSignal }), startWithin, signal);
-    const about = await keeper.about();
+    const about = await supervisor.about();
     if (about.nonce !== nonce)
       throw unavailable(
         "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
       );
     if (!about.home)
       throw unavailable(
-        `The folder /tmp of the image ${deps.image} cannot be written to. Name another image in config/sandbox.yaml (image).`,
+        `The folder /tmp of the image ${deps.image} is not writable. Set another image in config/sandbox.yaml (image).`,
       );
-    if (deps.platform === "linux") checkMounts(deps.plan, await keeper.mounts());
-    const warm = createWarm(deps, created, id, keeper, about);
+    if (deps.platform === "linux") checkMounts(deps.plan, await supervisor.mounts());
+    const warm = createWarm(deps, created, id, supervisor, about);
     watchEvents(engine.docker, id, warm);
     return warm.container;
   } catch (error) {
-    keeper?.close();
+    supervisor?.close();
     if (container !== null) await removeContainer(container);
     throw refusal(deps, error);
   } finally {
@@ -107,7 +107,7 @@ function createWarm(
   deps: WarmDeps,
   container: Dockerode.Container,
   id: string,
-  keeper: Keeper,
+  supervisor: Supervisor,
   about: { shell: string; forwarder: boolean },
 ) {
   const state = { outOfMemoryAt: -1, gate: null as Promise<unknown> | null };
@@ -115,7 +115,7 @@ function createWarm(
   const warm: WarmContainer = {
     id,
     engine: deps.engine,
-    keeper,
+    supervisor,
     startedAt: Date.now(),
     fingerprint: deps.plan.fingerprint,
     shell: about.shell,
@@ -140,14 +140,14 @@ function createWarm(
       }
     },
     async remove() {
-      keeper.close();
+      supervisor.close();
       return removeContainer(container);
     },
   };
   return { container: warm, outOfMemory: () => (state.outOfMemoryAt = performance.now()) };
 }
 
-/** Listens for the one thing that is told nowhere else. It ends with the container; without it, memory is told as a plain end. */
+/** Listens for out-of-memory events, which no other call reports. Without this connection, such an end is reported as a plain exit. */
 function watchEvents(docker: Dockerode, id: string, warm: ReturnType<typeof createWarm>): void {
   const listen = async () => {
     const events = (await ask(() => docker.getEvents({ filters: { container: [id], event: ["oom"] } }))) as unknown as Duplex;
@@ -159,7 +159,7 @@ function watchEvents(docker: Dockerode, id: string, warm: ReturnType<typeof crea
         if (said.success && (said.data.Action ?? said.data.status) === "oom") warm.outOfMemory();
       }
     });
-    await warm.container.keeper.over;
+    await warm.container.supervisor.over;
     events.destroy();
   };
   listen().catch(() => {});
@@ -173,20 +173,20 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** @returns whether the engine says that it is gone. */
+/** @returns whether the engine confirms the removal */
 export async function removeContainer(container: Dockerode.Container): Promise<boolean> {
   try {
     await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal } as Dockerode.ContainerRemoveOptions), 4_000);
     return true;
   } catch (error) {
-    // 404: it is gone. 409: it removes itself already, now that nothing holds it.
+    // 404: it no longer exists. 409: the engine is already removing it.
     return statusOf(error) === 404 || statusOf(error) === 409;
   }
 }
 
 /**
- * Between the look at a protected file and the engine's mount a command could put a link in its place. So what is mounted has to lie
- * where it lay: below the workspace's own mount, by the names it was asked for.
+ * A command could replace a protected file with a link between the check and the mount. Therefore every mount must be at its original
+ * location: below the workspace's own mount, under the requested name.
  */
 function checkMounts(plan: MountPlan, lines: readonly string[]): void {
   const mounted = new Map<string, { device: string; root: string }>();
@@ -196,38 +196,38 @@ function checkMounts(plan: MountPlan, lines: readonly string[]): void {
   }
   for (const { target } of plan.bound) {
     const found = mounted.get(target);
-    if (found === undefined) throw unavailable("The container engine left out a part of the workspace. Try again.");
+    if (found === undefined) throw unavailable("The container engine did not mount the whole workspace. Try again.");
     const above = plan.bound.filter((other) => other.target !== target && target.startsWith(`${other.target}/`)).at(0);
     const base = above === undefined ? undefined : mounted.get(above.target);
     if (above === undefined || base === undefined || base.device !== found.device) continue;
     const expected = `${base.root === "/" ? "" : base.root}${target.slice(above.target.length)}`;
     if (found.root !== expected)
-      throw unavailable("A protected file of the workspace was replaced while the container was started. Run the command again.");
+      throw unavailable("A protected file of the workspace was replaced while the container started. Run the command again.");
   }
 }
 
-/** Spaces, tabs, newlines and backslashes stand as three octal digits in mountinfo. */
+/** Decodes mountinfo, which writes spaces, tabs, newlines and backslashes as three octal digits. */
 const plain = (text: string): string =>
   text.replace(/\\(\d{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
 function refusal(deps: WarmDeps, error: unknown): unknown {
   if (!(error instanceof EngineSilent) && statusOf(error) === null) return error;
-  const said = wordsOf(error);
+  const said = engineMessage(error);
   if (statusOf(error) === 404 && /no such image|image not known|not found/i.test(said))
     return unavailable(
-      `The image ${deps.image} is not there. Choose Build image, or name another one in config/sandbox.yaml (image).`,
+      `The image ${deps.image} does not exist. Choose Build Image, or set another one in config/sandbox.yaml (image).`,
       error,
     );
   if (/bind source path does not exist|statfs .*no such file/i.test(said))
     return unavailable(
-      "The container engine does not see this workspace: it runs on another machine, or its settings do not share this folder. Use an engine that runs here, or share the folder with it.",
+      "The container engine cannot access this workspace: it runs on another machine, or its settings do not share this folder. Use an engine that runs here, or share the folder with it.",
       error,
     );
   if (/exec: "?\/bin\/sh|"\/bin\/sh": stat|\/bin\/sh: no such file/i.test(said))
-    return unavailable(`The image ${deps.image} has no /bin/sh. Name another one in config/sandbox.yaml (image).`, error);
-  return unavailable(`The container could not be started (${said}). Choose Restart, or look at the engine.`, error);
+    return unavailable(`The image ${deps.image} has no /bin/sh. Set another image in config/sandbox.yaml (image).`, error);
+  return unavailable(`The container could not be started (${said}). Choose Restart, or check the engine.`, error);
 }
 
-/** Processes of commands: everything that is not the container's own. */
-export const commandsOwn = (processes: Awaited<ReturnType<Keeper["processes"]>>) =>
-  processes.filter((process) => process.pid !== 1 && process.uid !== keeperUser && !process.over);
+/** Processes of commands: all except the container's own. */
+export const commandsOwn = (processes: Awaited<ReturnType<Supervisor["processes"]>>) =>
+  processes.filter((process) => process.pid !== 1 && process.uid !== supervisorUser && !process.over);

@@ -1,15 +1,15 @@
-/** What the first bytes of a connection say: that more is needed, that it is no TLS, or the name they ask for (null: none). */
+/** Result of reading a connection's first bytes: more are needed, not TLS, or the requested name (null: none). */
 export type FirstBytes =
   | { readonly kind: "more" }
   | { readonly kind: "other" }
   | { readonly kind: "hello"; readonly serverName: string | null };
 
-/** A hello longer than this is none that a program of this world sends. */
+/** No real client sends a longer hello. */
 const longest = 64 * 1024;
 
 /**
- * Reads the server name of a TLS hello (RFC 8446 4.1.2, RFC 6066 3), which may be spread over several records. What an encrypted
- * hello hides stays hidden: then the outer name is the one seen.
+ * Reads the server name of a TLS hello (RFC 8446 4.1.2, RFC 6066 3), which may span several records. With an encrypted hello,
+ * only the outer name is visible.
  */
 export function readFirstBytes(bytes: Uint8Array): FirstBytes {
   const handshake: number[] = [];
@@ -48,7 +48,7 @@ function serverNameOf(hello: Uint8Array): FirstBytes {
     const size = u16(hello, at + 2);
     if (at + 4 + size > end) return { kind: "other" };
     if (type === 0) {
-      // One name, and of the one kind there is; a second would leave open which of them counts.
+      // Accepts one host name only, since a second one would be ambiguous.
       const start = at + 4;
       const length = u16(hello, start + 3);
       if (serverName !== null || size < 5 || hello[start + 2] !== 0 || length + 5 !== size || u16(hello, start) !== size - 2)

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { checkedLookup } from "../../security/security.ts";
 import { readFirstBytes } from "./client-hello.ts";
 
-/** Milliseconds, and bytes of both directions of one connection. */
+/** Times in milliseconds; bytes count both directions of one connection. */
 export interface TunnelLimits {
   readonly connectMs: number;
   readonly helloMs: number;
@@ -14,11 +14,11 @@ export interface TunnelLimits {
 
 export type Lookup = ReturnType<typeof checkedLookup>;
 
-/** Opens a connection to a host's https port; the address connected to is the one that was checked. @throws what the lookup or the network says. */
+/** Connects to a host's https port, at the address that was checked. @throws the lookup's or network's error. */
 export function openUpstream(host: string, lookup: Lookup, connectMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: 443, lookup });
-    const timer = setTimeout(() => socket.destroy(new Error("It did not answer in time.")), connectMs);
+    const timer = setTimeout(() => socket.destroy(new Error("The server did not respond in time.")), connectMs);
     const fail = (error: Error) => {
       clearTimeout(timer);
       reject(error);
@@ -33,7 +33,7 @@ export function openUpstream(host: string, lookup: Lookup, connectMs: number): P
 }
 
 /**
- * Waits for the first bytes of a client and tells whether they are TLS for this very host. @returns the bytes to send on, or why not.
+ * Checks that a client's first bytes are a TLS hello for this host. @returns the bytes to forward, or the reason for rejection.
  */
 export function greeting(client: Duplex, head: Buffer, host: string, helloMs: number): Promise<{ bytes: Buffer } | { refused: string }> {
   return new Promise((resolve) => {
@@ -49,20 +49,20 @@ export function greeting(client: Duplex, head: Buffer, host: string, helloMs: nu
     const judge = () => {
       const first = readFirstBytes(bytes);
       if (first.kind === "more") return;
-      if (first.kind === "other") return finish({ refused: "What was sent is not TLS." });
+      if (first.kind === "other") return finish({ refused: "The client did not send TLS." });
       const name = first.serverName?.toLowerCase().replace(/\.$/, "") ?? null;
       if (name === host) return finish({ bytes });
       finish({
         refused:
-          name === null ? "The server's name is missing from what was sent." : `What was sent is for ${printable(name)}, another host.`,
+          name === null ? "The TLS hello contains no server name." : `The TLS hello names another host, ${printable(name)}.`,
       });
     };
     const take = (more: Buffer) => {
       bytes = Buffer.concat([bytes, more]);
       judge();
     };
-    const gone = () => finish({ refused: "It was closed before anything was asked." });
-    const timer = setTimeout(() => finish({ refused: "Nothing was sent in time." }), helloMs);
+    const gone = () => finish({ refused: "The client closed the connection before it sent a request." });
+    const timer = setTimeout(() => finish({ refused: "The client sent nothing in time." }), helloMs);
     client.on("data", take);
     client.once("end", gone);
     client.once("close", gone);
@@ -71,7 +71,7 @@ export function greeting(client: Duplex, head: Buffer, host: string, helloMs: nu
   });
 }
 
-/** Joins both sides until one closes or a limit is reached. @returns the bytes that went either way. */
+/** Connects both sides until one closes or a limit is reached. @returns the bytes of both directions. */
 export function join(client: Duplex, upstream: Socket, limits: TunnelLimits): Promise<number> {
   return new Promise((resolve) => {
     let bytes = 0;
@@ -96,7 +96,7 @@ export function join(client: Duplex, upstream: Socket, limits: TunnelLimits): Pr
       side.on("data", count);
     }
     count(Buffer.alloc(0));
-    // A side that is full holds the other up: pipes do.
+    // Piping applies backpressure to the faster side.
     client.pipe(upstream);
     upstream.pipe(client);
   });

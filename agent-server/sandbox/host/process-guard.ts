@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** In the environment of all that a command starts, so that it is found again. */
+/** Environment variable that marks all processes of a command, so that they can be found. */
 export const markName = "LANCELOT_COMMAND";
 
-/** Ends what a command started when this process is gone: then nobody says that it is over, and the pipe ends. */
+/** Kills a command's processes when this process dies without releasing the guard, which it detects by the end of the pipe. */
 const guardScript = `
 read -r word
 [ "$word" = over ] && exit
@@ -12,8 +12,8 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
   for at in /proc/[0-9]*; do grep -qs "$2" "$at/environ" && kill -KILL "\${at#/proc/}"; done
 done`;
 
-/** Starts the guard over a group of processes, in a group of its own. */
-export async function standGuard(group: number, mark: string): Promise<ChildProcess> {
+/** Starts the guard of a process group, in a group of its own. */
+export async function startProcessGuard(group: number, mark: string): Promise<ChildProcess> {
   const guard = spawn("/bin/sh", ["-c", guardScript, "lancelot-guard", String(group), mark], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-/** Milliseconds between two rounds, and rounds: what makes new processes as fast as they are ended is given up on. */
+/** Interval in milliseconds and number of rounds, after which a command that keeps starting processes is given up on. */
 const between = 20;
 const rounds = 100;
 
@@ -14,18 +14,18 @@ export interface ProcessEntry {
 }
 
 /**
- * Everything a command left that still runs after its first process has ended: its group, what descends from it, and, where the system tells (Linux), what
- * carries its mark in the environment, so that a daemon is found that left its group and its parents. One that also drops its environment is
- * found while anything between it and the command is alive, and not after.
+ * All processes of a command that still run after its first process ended: its group, its descendants and, on Linux, those with its
+ * marker in the environment, which finds a daemon that left its group and parents. A daemon that also drops its environment is found only
+ * while a process between it and the command is alive.
  */
-export function belongingTo(
+export function findCommandProcesses(
   root: number,
   mark: string,
   entries: readonly ProcessEntry[],
   environmentOf: (pid: number) => string,
 ): number[] {
   const found = new Set<number>();
-  // A process of that number is a new one, which has nothing to do with the command; nor has its group.
+  // A process with this number may be an unrelated new one, and then its group is unrelated too.
   const reused = entries.some(({ pid }) => pid === root);
   if (!reused) for (const { pid, group } of entries) if (group === root) found.add(pid);
   for (const { pid } of entries) if (!found.has(pid) && environmentOf(pid).includes(mark)) found.add(pid);
@@ -36,7 +36,7 @@ export function belongingTo(
   return [...found];
 }
 
-/** Processes of this machine that are not over. */
+/** Live processes of this machine. */
 async function listProcesses(): Promise<ProcessEntry[]> {
   if (process.platform === "linux") {
     return readdirSync("/proc").flatMap((name) => {
@@ -70,13 +70,13 @@ function environmentOf(pid: number): string {
 }
 
 /**
- * Ends everything a command started. First it is all stopped, so that nothing is started while it is looked for, then killed.
- * @returns whether there was anything.
+ * Kills everything a command started. Stops all processes first, so that none can start new ones during the search.
+ * @returns whether there were any
  */
-export async function endTree(root: number, mark: string): Promise<boolean> {
+export async function killProcessTree(root: number, mark: string): Promise<boolean> {
   let any = false;
   for (let round = 0; round < rounds; round += 1) {
-    const left = belongingTo(root, mark, await listProcesses(), environmentOf);
+    const left = findCommandProcesses(root, mark, await listProcesses(), environmentOf);
     if (left.length === 0) return any;
     any = true;
     for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of left) signalQuietly(pid, signal);
@@ -85,11 +85,11 @@ export async function endTree(root: number, mark: string): Promise<boolean> {
   return any;
 }
 
-/** Sends a signal to a process, or with a negative id to its group. What is gone needs none. */
+/** Sends a signal to a process or, with a negative id, to its group. Ignores processes that no longer exist. */
 export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone, or has become somebody else's.
+    // The process no longer exists, or its number now belongs to another user.
   }
 }

@@ -13,10 +13,10 @@ import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellProvider } from "../shell-provider.ts";
-import { installAdvice, whyNot } from "./setup-advice.ts";
+import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
-import { bubblewrapArguments, expectNarrow, folderInside, misplaced, programFolders, workspaceMounts } from "./mount-layout.ts";
+import { bubblewrapArguments, assertNarrowWorkspace, folderInside, findMisplacedMount, programFolders, workspaceMounts } from "./mount-layout.ts";
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
@@ -26,7 +26,7 @@ const execute = promisify(execFile);
 /** Milliseconds. */
 const probeWithin = 5_000;
 const goneWithin = 10_000;
-/** Descriptors of the sandboxed process: 3 and 4 are the gate's. */
+/** Descriptors of the sandboxed process; 3 and 4 belong to the gate. */
 const infoDescriptor = 5;
 const seccompDescriptor = 6;
 
@@ -35,8 +35,8 @@ interface Prepared {
   readonly seccomp: string | null;
 }
 
-/** How this machine's bubblewrap is. */
-interface Found {
+/** Capabilities of the installed bubblewrap. */
+interface BubblewrapInfo {
   readonly version: string;
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
@@ -44,7 +44,7 @@ interface Found {
   readonly socat: boolean;
 }
 
-/** Commands in a sandbox of bubblewrap (docs/decisions/0012-os-sandbox.md). */
+/** Runs commands in bubblewrap (docs/decisions/0012-os-sandbox.md). */
 export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const program = deps.program ?? "bwrap";
   const env = deps.env ?? process.env;
@@ -52,16 +52,16 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const placeholders = createPlaceholders(folder);
   const groups = process.getuid?.() === 0 ? findControlGroups() : null;
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
-  let found: Found | null = null;
+  let found: BubblewrapInfo | null = null;
   let prepared: Prepared | null = null;
   const pipes = createPipeMaker(folder);
 
-  async function look(signal?: AbortSignal): Promise<Found> {
+  async function inspect(signal?: AbortSignal): Promise<BubblewrapInfo> {
     const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
     const version = (await execute(program, ["--version"], options)).stdout.trim().replace(/^bubblewrap /, "");
     const help = (await execute(program, ["--help"], options)).stdout;
     const has = (name: string) => ["/usr/bin", "/bin", "/usr/local/bin"].some((at) => existsSync(join(at, name)));
-    const seen: Found = {
+    const seen: BubblewrapInfo = {
       version,
       sizes: help.includes("--size "),
       noUserNamespaces: help.includes("--disable-userns"),
@@ -88,16 +88,16 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       checkedAt: new Date().toISOString(),
     });
     try {
-      const seen = await look(signal);
+      const seen = await inspect(signal);
       const lacking = [
-        ...(seen.socat ? [] : ["commands get no network, because socat is missing"]),
+        ...(seen.socat ? [] : ["commands have no network access, because socat is missing"]),
         ...(seen.sizes ? [] : ["the size of temporary files is not limited, because bubblewrap is older than 0.7"]),
         ...(seccompFilter(process.arch) === null ? ["system calls are not filtered on this processor"] : []),
       ];
-      if (lacking.length === 0) return health("ok", "Commands run in a sandbox of bubblewrap.");
+      if (lacking.length === 0) return health("ok", "Commands run in a bubblewrap sandbox.");
       return health(
         "degraded",
-        `Commands run in a sandbox of bubblewrap, but ${lacking.join(", and ")}.`,
+        `Commands run in a bubblewrap sandbox, but ${lacking.join(", and ")}.`,
         seen.socat ? null : installAdvice(["socat"]),
       );
     } catch (error) {
@@ -107,7 +107,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     }
   }
 
-  /** What stands in /etc inside, and the filter; made once. */
+  /** The sandbox's /etc and the system call filter, created once. */
   function prepare(): Prepared {
     sweep(folder);
     const { uid, gid } = identity(deps.workspace);
@@ -120,27 +120,27 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const run: ShellProvider["run"] = async (command) => {
     const seen =
       found ??
-      (await look().catch((error: unknown) => {
+      (await inspect().catch((error: unknown) => {
         const { message, nextStep } = problemOf(error);
         throw new LancelotError("unavailable", `${message} ${nextStep}`, { cause: error });
       }));
     const { workspace } = deps;
-    expectNarrow(workspace, realHome(env));
+    assertNarrowWorkspace(workspace, realHome(env));
     const cwd = folderInside(workspace, command.cwd);
     if (cwd === null)
-      throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+      throw new LancelotError("invalid_params", "The command's working folder is not in the workspace. Use a workspace folder.");
     if (command.network && !seen.socat)
       throw new LancelotError(
         "unavailable",
-        `Commands get no network in this sandbox, because socat is missing. ${installAdvice(["socat"])}`,
+        `Commands have no network access in this sandbox, because socat is missing. ${installAdvice(["socat"])}`,
       );
-    if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
+    if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
     const { systemFiles, seccomp } = (prepared ??= prepare());
     const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
-    const letGo = placeholders.hold(
+    const releasePlaceholders = placeholders.hold(
       missing,
       mounts.map(({ path }) => path),
     );
@@ -201,7 +201,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           onSpawn(child) {
             const stream = (child.stdio as (Readable | null | undefined)[])[infoDescriptor];
             let info = "";
-            // It comes another way than the word that the gate is reached, and may be later.
+            // This information has its own descriptor and may arrive after the ready message.
             told = new Promise((resolve) => {
               stream?.on("data", (bytes: Buffer) => {
                 info += bytes.toString("latin1");
@@ -215,17 +215,17 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           },
           async onReady(child) {
             await told;
-            if (first === null || child.pid === undefined) throw new Error("bubblewrap did not say what it started.");
-            const wrong = misplaced(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            if (first === null || child.pid === undefined) throw new Error("bubblewrap did not report its child process.");
+            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
             if (wrong !== null) {
-              deps.log(`The sandbox was not as it should be: ${wrong}.`);
-              throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox was made ready. Try again.");
+              deps.log(`the sandbox has an unexpected mount: ${wrong}`);
+              throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox started. Try again.");
             }
             group?.join([child.pid, ...treeOf(first.pid)]);
           },
           watch(end) {
             const over = (words: string) => {
-              command.onOutput("stderr", Buffer.from(`\nlancelot: ended, because it ${words}.\n`));
+              command.onOutput("stderr", Buffer.from(`\nlancelot: stopped because it ${words}.\n`));
               end("limit");
             };
             const stops = [
@@ -240,10 +240,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                   ]
                 : []),
             ];
-            return () => stops.forEach((stopLooking) => stopLooking());
+            return () => stops.forEach((stopWatching) => stopWatching());
           },
           kill(child) {
-            // The first process of the namespace ends with the one that waits for it, and takes all others along.
+            // The namespace's first process ends with its parent, and all others end with it.
             child.kill("SIGKILL");
             if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
           },
@@ -254,7 +254,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           overMemory: () => group?.overMemory() ?? false,
           refusal(said, cause) {
             found = null;
-            const { message, nextStep } = whyNot(said);
+            const { message, nextStep } = explainFailure(said);
             return new LancelotError("unavailable", `${message} ${nextStep}`, { cause });
           },
         },
@@ -264,7 +264,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       return await ending.finally(() => running.delete(entry));
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor);
-      letGo();
+      releasePlaceholders();
       group?.remove();
       await grant?.revoke();
     }
@@ -272,7 +272,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "bubblewrap",
-    title: "Sandbox of the operating system (bubblewrap)",
+    title: "Operating System Sandbox (bubblewrap)",
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,
@@ -294,18 +294,20 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         nextStep: installAdvice(["bubblewrap", "socat"]),
       };
     }
-    return whyNot(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
+    return explainFailure(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
   }
 }
 
-/** As root in somebody else's workspace a command runs as that one: what it makes is theirs, and it is not root. */
+/**
+ * When this process is root and another user owns the workspace, commands run as that user, so that they own their files and are not root.
+ */
 function ownerOf(workspace: string): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const { uid, gid } = statSync(workspace);
   return uid === 0 ? undefined : { uid, gid };
 }
 
-/** Who a command is, inside. Root is nobody inside either, so that programs do not behave as if they owned the machine. */
+/** The user id inside the sandbox. Root is mapped to a regular user, so that programs do not act as administrators. */
 function identity(workspace: string): { uid: number; gid: number } {
   const owner = ownerOf(workspace) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   return { uid: owner.uid === 0 ? 1000 : owner.uid, gid: owner.gid === 0 ? 1000 : owner.gid };
@@ -316,13 +318,13 @@ function realHome(env: NodeJS.ProcessEnv): string {
   return existsSync(home) ? realpathSync(home) : home;
 }
 
-/** Since Linux 5.14 the limit on processes counts those of the sandbox alone; before, all of the user's. */
+/** Since Linux 5.14, the process limit counts only the sandbox's processes; before, all of the user's. */
 function countsByNamespace(): boolean {
   const [major = 0, minor = 0] = release().split(".").map(Number);
   return major > 5 || (major === 5 && minor >= 14);
 }
 
-/** When a process was started, in ticks; null when it is gone, or over and only not collected yet. */
+/** Start time of a process in ticks; null when it no longer exists or is a zombie. */
 function startOf(pid: number): string | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
@@ -340,11 +342,11 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It is gone, or belongs to whom bubblewrap runs as: then it ends with its parent.
+    // The process no longer exists, or belongs to the user of bubblewrap: then it ends with its parent.
   }
 }
 
-/** Waits for the first process of a namespace: when it is over, all of the namespace are. */
+/** Waits for the first process of a namespace, whose end implies the end of all others. */
 async function untilGone(first: { readonly pid: number; readonly startedAt: string } | null): Promise<void> {
   if (first === null) return;
   const deadline = Date.now() + goneWithin;

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { SandboxLimits } from "../shell-provider.ts";
 import { processRuns } from "../temporary-folder.ts";
 
-/** Limits over all processes of one command together. */
+/** Limits for all processes of one command together. */
 export interface ControlGroup {
-  /** Moves processes in; what they start is in it too. */
+  /** Moves processes into the group; their new child processes belong to it too. */
   join(pids: readonly number[]): void;
-  /** True when something in it was ended for using too much memory. */
+  /** True when the memory limit killed a process of the group. */
   overMemory(): boolean;
-  /** After its processes are gone. */
+  /** Call this when its processes have ended. */
   remove(): void;
 }
 
@@ -24,8 +24,8 @@ const period = 100_000;
 const prefix = "lancelot-command-";
 
 /**
- * Control groups of the first version, where this process may make some: as root on machines that still have them. Null elsewhere.
- * Groups that a host left behind are taken away.
+ * Version 1 control groups, when this process may create some: as root on machines that still have them. Otherwise null.
+ * Removes groups that earlier hosts left behind.
  */
 export function findControlGroups(read: (path: string) => string = (path) => readFileSync(path, "utf8")): ControlGroups | null {
   let folders: Record<Controller, string>;
@@ -76,9 +76,9 @@ export function findControlGroups(read: (path: string) => string = (path) => rea
       try {
         writeFileSync(at("memory", "memory.memsw.limit_in_bytes"), String(limits.memoryBytes));
       } catch {
-        // A kernel that does not count swap: then there is no limit on it.
+        // A kernel without swap accounting cannot limit swap.
       }
-      // bubblewrap itself is three of them.
+      // bubblewrap itself needs three processes.
       writeFileSync(at("pids", "pids.max"), String(limits.processes + 3));
       writeFileSync(at("cpu", "cpu.cfs_period_us"), String(period));
       writeFileSync(at("cpu", "cpu.cfs_quota_us"), String(Math.max(1_000, Math.round(limits.cpus * period))));
@@ -97,11 +97,11 @@ export function findControlGroups(read: (path: string) => string = (path) => rea
   };
 }
 
-/** A group with processes in it cannot be removed. */
+/** A group that contains processes cannot be removed. */
 function removeQuietly(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It goes with the next start.
+    // The next start removes it.
   }
 }

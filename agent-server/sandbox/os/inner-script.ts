@@ -1,23 +1,24 @@
-import { leftBehind } from "../gated-process.ts";
+import { leftoverMarker } from "../gated-process.ts";
 
 export interface InsideLimits {
-  /** Bytes of writable memory of each process; null where a control group limits all of them together. */
+  /** Memory limit of each process in bytes; null when a control group limits them together. */
   readonly memoryBytes: number | null;
-  /** Null where a control group counts, or the kernel would count those outside as well. */
+  /** Null when a control group counts processes, or when the kernel would include those outside. */
   readonly processes: number | null;
-  /** Bytes of one file. */
+  /** Maximum bytes of one file. */
   readonly fileBytes: number;
 }
 
-/** Where the forwarder to the egress proxy listens, inside. */
+/** Port of the forwarder to the egress proxy, inside the sandbox. */
 export const forwarderPort = 3128;
-/** Where the proxy's socket stands, inside. */
+/** Path of the proxy's socket inside the sandbox. */
 export const egressSocketInside = "/run/egress.sock";
 
 /**
- * What the first shell in the sandbox does: sets its limits, waits at the gate, runs the command as `$1 -c -- $2` and says whether it
- * left anything behind. It starts nothing but the command (and the forwarder), so it works where nothing more can be started.
- * @param shell `bash` counts the limits in other units than the rest.
+ * Script of the first shell in the sandbox: sets its limits, waits for the start signal, runs the command as `$1 -c -- $2` and reports
+ * whether
+ * processes remain. It starts only the command and the forwarder, so it works when no more processes can start.
+ * @param shell `bash` uses different units for limits
  */
 export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward: boolean): string {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1024);
@@ -35,7 +36,7 @@ export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward
       ? [
           `socat TCP-LISTEN:${forwarderPort},bind=127.0.0.1,reuseaddr,fork UNIX-CONNECT:${egressSocketInside} 3>&- 4>&- </dev/null >/dev/null 2>&1 &`,
           "forwarder=$!",
-          // Listening takes it a moment; a client that comes before it would be told that there is no network.
+          // Waits for the listening socket, because an earlier client would find no network.
           `until grep -q ':${forwarderPort.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A' /proc/net/tcp; do kill -0 $forwarder 2>/dev/null || break; sleep 0.01; done`,
         ]
       : []),
@@ -45,11 +46,11 @@ export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward
     "for at in /proc/[0-9]*; do",
     '  case "${at#/proc/}" in 1 | $$) continue ;; esac',
     '  name= state=; { read -r _ name state _ <"$at/stat"; } 2>/dev/null',
-    // Names with a blank push the state along; a zombie is over either way, and pid 1 collects it.
+    // Names with spaces shift the state field. Zombies have ended, and pid 1 collects them.
     '  case "$name $state" in *" Z" | " ") continue ;;' + (forward ? ' "(socat) "*) continue ;;' : "") + " esac",
     "  left=yes",
     "done",
-    `if [ -n "$left" ]; then printf ${leftBehind} >&4; fi`,
+    `if [ -n "$left" ]; then printf ${leftoverMarker} >&4; fi`,
     "exit $code",
   ].join("\n");
 }

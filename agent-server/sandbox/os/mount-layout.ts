@@ -6,23 +6,24 @@ import { pathOf } from "../command-environment.ts";
 import { egressSocketInside } from "./inner-script.ts";
 import type { SystemFiles } from "./system-files.ts";
 
-/** One thing of the disk that is there inside. */
+/** A path of the disk that is visible inside. */
 export interface Mount {
   readonly kind: "write" | "read" | "hide";
   readonly path: string;
 }
 
-/** Parts of a repository that name programs or lead to such parts; the owner's git would heed them later and outside. */
+/** Parts of a repository that name programs or lead to such parts, and that the user's git would later run outside the sandbox. */
 const repositoryProtected = ["hooks", "config", "config.worktree", "info/attributes", "commondir", "modules"] as const;
 
 const systemFolders = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
-/** Folders of programs outside the system's; shown when the owner's PATH leads into them. */
+/** Program folders outside the system's; visible when the user's PATH contains them. */
 const programRoots = ["/opt", "/nix/store", "/gnu/store", "/snap"];
 
 /**
- * What of the workspace is written, and what in it is only read. Folders on the way to a protected path are mounted onto themselves:
- * what is mounted can be neither renamed nor removed, so nobody moves a protected file away with its folder.
- * @param protectedPaths absolute, or relative to the workspace. What is a link is left: its target is not there inside, or protected itself.
+ * Plans which parts of the workspace are writable and which are read-only. Folders above a protected path are mounted onto themselves,
+ * because a mount cannot be renamed or removed; so no command can move a protected file away with its folder.
+ * @param protectedPaths absolute, or relative to the workspace. Links are skipped: their target is not visible inside, or protected
+ * itself.
  */
 export function workspaceMounts(
   workspace: string,
@@ -49,7 +50,7 @@ export function workspaceMounts(
       const stats = lstatSync(at, { throwIfNoEntry: false });
       if (stats?.isSymbolicLink() === true) break;
       if (stats === undefined) {
-        // Of a submodule that is not there yet nothing can be protected.
+        // A submodule that does not exist yet has nothing to protect.
         if (step === "modules" && repository !== null && dirname(at) === repository.commonDir) break;
         missing.push(at);
         kinds.set(at, "read");
@@ -65,7 +66,7 @@ export function workspaceMounts(
   }
   if (isBelow(workspace, dataDir) && lstatSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true) kinds.set(dataDir, "hide");
   const mounts = [...kinds].map(([path, kind]): Mount => ({ path, kind }));
-  // Short before long: a folder before what lies in it. Nothing is mounted into what is only read or hidden.
+  // Sorts folders before their content. Nothing is mounted into a read-only or hidden path.
   mounts.sort((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
   const closed: string[] = [];
   return {
@@ -78,26 +79,26 @@ export function workspaceMounts(
   };
 }
 
-/** Refuses a workspace that would take the sandbox's sense: one that holds the home folder, or the system. */
-export function expectNarrow(workspace: string, home: string): void {
+/** Refuses a workspace that contains the home folder or the system, because the sandbox would then protect nothing. */
+export function assertNarrowWorkspace(workspace: string, home: string): void {
   if (workspace === "/" || systemFolders.some((name) => workspace === `/${name}`) || workspace === "/etc" || isBelow(workspace, home)) {
     throw new LancelotError(
       "unavailable",
-      "This workspace holds your home folder or the system, so a command in it could read everything of yours. Open the folder of one project.",
+      "This workspace contains your home folder or system folders, so a command could read all your files. Open a project folder.",
     );
   }
 }
 
 export interface Layout {
   readonly workspaceMounts: readonly Mount[];
-  /** Folders of programs and what else is shown, read-only. */
+  /** Program folders and other visible paths, read-only. */
   readonly shown: readonly string[];
-  /** Inside; nobody of the machine. */
+  /** User id inside, unrelated to the machine's users. */
   readonly uid: number;
   readonly gid: number;
   readonly cwd: string;
   readonly scratchBytes: number;
-  /** Newer bubblewrap only. */
+  /** Supported by newer versions of bubblewrap only. */
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
   readonly systemFiles: SystemFiles;
@@ -106,7 +107,7 @@ export interface Layout {
   readonly egressSocket: string | null;
 }
 
-/** The arguments of `bwrap`, up to the `--`. Everything is named; nothing of the disk is there that is not. */
+/** Arguments of `bwrap` up to the `--`. Only the paths listed here are visible. */
 export function bubblewrapArguments(layout: Layout): string[] {
   const size = layout.sizes ? ["--size", String(layout.scratchBytes)] : [];
   const args = [
@@ -122,7 +123,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     ...(layout.seccomp === null ? [] : ["--seccomp", String(layout.seccomp)]),
     ...systemFolders.flatMap(systemFolder),
     ...["--proc", "/proc"],
-    // Whoever is root outside may write here even without capabilities.
+    // A process that is root outside may write here even without capabilities.
     ...["--ro-bind", "/proc/sys", "/proc/sys"],
     ...["--dev", "/dev", ...size, "--tmpfs", "/dev/shm"],
     ...[...size, "--tmpfs", "/tmp", "--dir", "/tmp/home"],
@@ -147,7 +148,7 @@ function systemFolder(name: string): string[] {
   return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
 }
 
-/** Folders below /opt and the like which the owner's PATH leads into, as a whole: programs bring their libraries beside them. */
+/** Folders below /opt and similar that the user's PATH contains, as a whole, because programs keep their libraries beside them. */
 export function programFolders(env: NodeJS.ProcessEnv): string[] {
   const folders = pathOf(env)
     .split(":")
@@ -161,7 +162,7 @@ export function programFolders(env: NodeJS.ProcessEnv): string[] {
   return [...new Set(folders)];
 }
 
-/** What is mounted, as the kernel tells it (`/proc/PID/mountinfo`). */
+/** Mounts as the kernel reports them (`/proc/PID/mountinfo`). */
 export function parseMounts(text: string): { device: string; root: string; path: string }[] {
   const plain = (field: string | undefined) =>
     (field ?? "").replaceAll(/\\(\d{3})/g, (_all, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
@@ -175,10 +176,10 @@ export function parseMounts(text: string): { device: string; root: string; path:
 }
 
 /**
- * Looks whether each mount of the workspace is where it was meant to be and shows what it was meant to show: a command that runs
- * beside could have put a link in its way meanwhile. @returns what is wrong, for the log; null when nothing is.
+ * Verifies that each mount of the workspace is at its location and shows the expected content, because a concurrent command could have
+ * replaced it with a link. @returns a description of the problem for the log; null when there is none.
  */
-export function misplaced(mountinfo: string, workspace: string, mounts: readonly Mount[], shown: readonly string[]): string | null {
+export function findMisplacedMount(mountinfo: string, workspace: string, mounts: readonly Mount[], shown: readonly string[]): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
   if (own === undefined) return "the workspace is missing";
@@ -188,7 +189,7 @@ export function misplaced(mountinfo: string, workspace: string, mounts: readonly
   const workspaceDevice = lstatSync(workspace).dev;
   const seen = new Set<string>();
   for (const { path, root, device } of found) {
-    // What is mounted over another mount hides it.
+    // A later mount at the same path hides the earlier one.
     if (seen.has(path)) return `something is mounted at ${path} once more`;
     seen.add(path);
     const mount = expected.get(path);
@@ -206,7 +207,7 @@ export function misplaced(mountinfo: string, workspace: string, mounts: readonly
   return null;
 }
 
-/** The folder commands run in, resolved; null when it is none of the workspace. */
+/** The resolved working folder of a command; null when it is not in the workspace. */
 export function folderInside(workspace: string, cwd: string): string | null {
   try {
     const real = realpathSync(cwd);

@@ -5,23 +5,23 @@ import type { SandboxLimits } from "../shell-provider.ts";
 export interface OsShellDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
-  /** Hidden from commands; the sandbox keeps a few small files in its folder `sandbox`. */
+  /** Hidden from commands. The sandbox stores a few small files in its folder `sandbox`. */
   readonly dataDir: string;
   readonly limits: () => SandboxLimits;
-  /** Why no command may run: the owner's limits cannot be read. Null when they may; always unless given. */
+  /** Why no command may run: the user's limits cannot be read. Null, or not given, when commands may run. */
   readonly problem?: () => string | null;
-  /** What a command may read but not write, absolute or relative to the workspace; asked before each command. */
+  /** Paths that commands may read but not write, absolute or relative to the workspace; called before each command. */
   readonly protectedPaths: () => readonly string[];
-  /** More folders a command may read: toolchains in the home folder, say. */
+  /** Additional folders that commands may read, such as toolchains in the home folder. */
   readonly readable?: () => readonly string[];
-  /** Words of the environment that say where those are. */
+  /** Environment variables with the location of those folders. */
   readonly toolchains?: () => Readonly<Record<string, string>>;
-  /** The way to the network; null where there is none. */
+  /** Network access; null when there is none. */
   readonly egress: EgressProxy | null;
   readonly log: Log;
-  /** The owner's environment, of which a few words about language and the PATH are taken. */
+  /** The user's environment, of which only the PATH and language settings are used. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Another `bwrap` or `sandbox-exec`. */
+  /** Alternative path of `bwrap` or `sandbox-exec`. */
   readonly program?: string;
   readonly platform?: NodeJS.Platform;
 }

@@ -15,27 +15,27 @@ import { basename, join } from "node:path";
 import * as z from "zod";
 import { processRuns } from "../temporary-folder.ts";
 
-/** Files of a repository's own folder; everything else is stood in for by an empty folder, which no commit takes up and no program reads. */
+/** Files of a repository's own folder. All other placeholders are empty folders, which commits and programs ignore. */
 const files = new Set(["attributes", "config", "config.worktree", "commondir"]);
 
 const journalName = "placeholders.json";
 
-/** What stands in the place of a file: as good as nothing. A repository that names itself as the folder it shares is what it was. */
+/** Content of a placeholder file: without effect. A repository that names itself as its common folder behaves as before. */
 const contents = (path: string) => (basename(path) === "commondir" ? ".\n" : "");
 
 export interface Placeholders {
   /**
-   * Makes sure something stands at each path, so that it can be mounted read-only, and stays there.
-   * @param present what is there already: if it is a stand-in of another command, it outlasts that one.
-   * @returns how to take it away again.
+   * Creates a placeholder at each missing path, so that it can be mounted read-only.
+   * @param present existing paths: another command's placeholder among them is kept as long as this command needs it
+   * @returns a function that removes the placeholders
    */
   hold(missing: readonly string[], present: readonly string[]): () => void;
 }
 
 /**
- * Stand-ins for protected files that are not there: what is not there cannot be mounted over, and a command could make it. They
- * are there while a command runs. Commands that run at the same time share them.
- * @param folder where their paths are written down before they are made, so that those of a host that died are taken away.
+ * Placeholders for protected files that do not exist: a missing path cannot be mounted over, and a command could create it. They exist
+ * while a command runs, and concurrent commands share them.
+ * @param folder records their paths before they are created, so that those of dead hosts can be removed
  */
 export function createPlaceholders(folder: string): Placeholders {
   const holders = new Map<string, number>();
@@ -73,8 +73,8 @@ export function createPlaceholders(folder: string): Placeholders {
 }
 
 /**
- * Takes away what hosts that are gone left in the folder of the sandbox: small files of theirs, and the stand-ins they wrote down.
- * Every name there begins with the process it belongs to.
+ * Removes the small files and recorded placeholders of dead hosts from the sandbox folder. Every name there starts with its process
+ * id.
  */
 export function sweep(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -109,7 +109,7 @@ function make(path: string): boolean {
   }
 }
 
-/** Takes away what was made, unless somebody made something of it. */
+/** Removes a placeholder, unless another program has written to it. */
 function remove(path: string): void {
   try {
     const stats = lstatSync(path);

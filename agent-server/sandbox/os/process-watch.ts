@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { SandboxLimits } from "../shell-provider.ts";
 
-/** Milliseconds between two looks. */
+/** Interval of checks in milliseconds. */
 const every = 100;
 
-/** Processes below one, itself included, as the kernel lists them. */
+/** Descendants of a process, itself included, as the kernel lists them. */
 export function treeOf(pid: number): number[] {
   const found: number[] = [];
   const waiting = [pid];
@@ -17,13 +17,13 @@ export function treeOf(pid: number): number[] {
           if (child !== "") waiting.push(Number(child));
       }
     } catch {
-      // It ended meanwhile.
+      // The process ended in the meantime.
     }
   }
   return found;
 }
 
-/** Bytes of memory a process has to itself, and its share of what it shares; 0 when it is gone. */
+/** Private memory of a process in bytes, plus its share of shared pages; 0 when it no longer exists. */
 function memoryOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -34,7 +34,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** What a process really has, pages that several share counted once in all; slower. */
+/** Proportional memory of a process, in which shared pages count once in total; slower. */
 function shareOf(pid: number): number {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
@@ -46,10 +46,10 @@ function shareOf(pid: number): number {
 }
 
 /**
- * Looks after a command that runs where no control group does: that its processes together keep to the limits on memory and their
- * number.
- * @param pid the first process of the command. @param end called once, with what was overstepped.
- * @returns how to stop looking.
+ * Monitors a command without a control group: its processes together must respect the limits on memory and number of
+ * processes.
+ * @param pid the first process of the command @param end called once, with the exceeded limit
+ * @returns a function that stops monitoring
  */
 export function watchProcesses(
   pid: number,
@@ -58,7 +58,7 @@ export function watchProcesses(
 ): () => void {
   const timer = setInterval(() => {
     const tree = treeOf(pid);
-    // A little above what the kernel refuses by itself, for where it does not.
+    // Slightly above the kernel's own limit, for cases where the kernel does not enforce it.
     const why =
       tree.length > limits.processes * 1.5 + 8
         ? "processes"

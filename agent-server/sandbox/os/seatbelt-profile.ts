@@ -2,21 +2,21 @@ import { dirname } from "node:path";
 import { isBelow } from "../../workspace/workspace.ts";
 
 export interface SeatbeltProfile {
-  /** Absolute and resolved, as all paths here: Seatbelt compares the paths that links lead to. */
+  /** Absolute and resolved, like all paths here, because Seatbelt compares resolved paths. */
   readonly workspace: string;
-  /** Folder for home and temporary files. */
+  /** Home folder and temporary folder of the command. */
   readonly scratch: string;
   readonly dataDir: string;
-  /** More that is written: the repository a work tree belongs to. */
+  /** Additional writable paths: the repository of a work tree. */
   readonly writable: readonly string[];
   readonly protectedPaths: readonly string[];
-  /** More that is read. */
+  /** Additional readable paths. */
   readonly readable: readonly string[];
-  /** Port of loopback that leads to the egress proxy; null without network. */
+  /** Loopback port of the egress proxy; null without network. */
   readonly proxyPort: number | null;
 }
 
-/** What every program of macOS reads to start. */
+/** Paths that every macOS program reads to start. */
 const system = [
   "/usr",
   "/bin",
@@ -48,7 +48,7 @@ const files = [
   "/private/etc/services",
   "/private/etc/shells",
 ];
-/** Services that names of users, logs and notifications come from; none that holds keys or starts programs. */
+/** Services for user names, logs and notifications; none that stores keys or starts programs. */
 const services = [
   "com.apple.bsd.dirhelper",
   "com.apple.logd",
@@ -72,8 +72,8 @@ const settings = [
 const settingPrefixes = ["hw.", "kern.os", "machdep.cpu.", "machdep.ptrauth"];
 
 /**
- * The profile for `sandbox-exec`: nothing but what is named. A later rule wins over an earlier one, so what is forbidden in the workspace
- * stands last.
+ * Profile for `sandbox-exec` that allows only listed operations. Later rules override earlier ones, so the rules that deny access in the
+ * workspace are last.
  */
 export function seatbeltProfile(given: SeatbeltProfile): string {
   const { workspace, scratch, dataDir, protectedPaths, proxyPort } = given;
@@ -89,19 +89,19 @@ export function seatbeltProfile(given: SeatbeltProfile): string {
     "(allow iokit-get-properties)",
     `(allow sysctl-read ${settings.map((name) => `(sysctl-name ${quote(name)})`).join(" ")} ${settingPrefixes.map((name) => `(sysctl-name-prefix ${quote(name)})`).join(" ")})`,
     `(allow mach-lookup ${services.map((name) => `(global-name ${quote(name)})`).join(" ")})`,
-    // Names of folders alone: without them no path can be walked.
+    // Metadata of folders only, because resolving any path requires it.
     "(allow file-read-metadata (vnode-type DIRECTORY) (vnode-type SYMLINK))",
     `(allow file-read* ${[...system, ...given.readable].map(below).join(" ")} ${files.map(exactly).join(" ")})`,
     `(allow file-ioctl ${["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dtracehelper"].map(exactly).join(" ")})`,
     `(allow file-write-data ${["/dev/null", "/dev/zero", "/dev/dtracehelper"].map(exactly).join(" ")} ${below("/dev/fd")})`,
     `(allow file-read* file-write* ${writable.map(below).join(" ")})`,
-    // Sockets in its own folder only: those of the machine lie elsewhere.
+    // Sockets only in the scratch folder, since those of the machine are elsewhere.
     "(allow system-socket (socket-domain AF_UNIX))",
     `(allow network-bind (local unix-socket ${below(scratch)}))`,
     `(allow network-outbound (remote unix-socket ${below(scratch)}))`,
     ...(proxyPort === null ? [] : [`(allow network-outbound (remote ip "localhost:${proxyPort}"))`]),
     ...(protectedPaths.length === 0 ? [] : [`(deny file-write* ${protectedPaths.map(below).join(" ")})`]),
-    // A folder on the way to a protected file is not moved away with it.
+    // A folder above a protected file cannot be moved away with it.
     ...(above.length === 0 ? [] : [`(deny file-write-unlink ${above.map(exactly).join(" ")})`]),
     `(deny file-read* file-write* ${below(dataDir)})`,
     "(deny file-write-setugid)",
@@ -109,7 +109,7 @@ export function seatbeltProfile(given: SeatbeltProfile): string {
   ].join("\n");
 }
 
-/** Folders from the one that is written down to a path, both left out. */
+/** Folders between a writable root and a path, excluding both. */
 function between(writable: readonly string[], path: string): string[] {
   const top = writable.find((folder) => isBelow(folder, path));
   const found: string[] = [];

@@ -10,21 +10,21 @@ import { findRepository, isBelow } from "../../workspace/workspace.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { runGated } from "../gated-process.ts";
-import { markName, standGuard } from "../host/process-guard.ts";
-import { endTree, signalQuietly } from "../host/process-tree.ts";
+import { markName, startProcessGuard } from "../host/process-guard.ts";
+import { killProcessTree, signalQuietly } from "../host/process-tree.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { expectNarrow, folderInside } from "./mount-layout.ts";
+import { assertNarrowWorkspace, folderInside } from "./mount-layout.ts";
 import { seatbeltProfile } from "./seatbelt-profile.ts";
 
-/** What the look at the sandbox may take, ms. */
+/** Timeout of the probe, ms. */
 const probeWithin = 5_000;
 
 /**
- * Commands in Seatbelt, the sandbox of macOS (docs/decisions/0012-os-sandbox.md). It knows no namespaces: a command sees that other
- * processes and folders exist, and everything it started is found by its group and its descent when it ends.
+ * Runs commands in Seatbelt, the sandbox of macOS (docs/decisions/0012-os-sandbox.md). It has no namespaces: commands can see the names of
+ * other processes and folders, and their processes are found by group and parent at the end.
  */
 export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   const program = deps.program ?? "/usr/bin/sandbox-exec";
@@ -33,15 +33,15 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   const shell = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
   const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
-  /** Whether it holds was tried out, and it does. */
+  /** True when a test run confirmed the isolation. */
   let holds = false;
 
   async function start(command: ShellCommand, proxyPort: number | null, extra: Record<string, string>): Promise<ShellResult> {
     const { workspace } = deps;
-    expectNarrow(workspace, existsSync(home) ? realpathSync(home) : home);
+    assertNarrowWorkspace(workspace, existsSync(home) ? realpathSync(home) : home);
     const cwd = folderInside(workspace, command.cwd);
     if (cwd === null)
-      throw new LancelotError("invalid_params", "The command's folder is none of the workspace. Name a folder of the workspace.");
+      throw new LancelotError("invalid_params", "The command's working folder is not in the workspace. Use a workspace folder.");
     const limits = deps.limits();
     const repository = findRepository(workspace);
     const common = repository?.commonDir ?? null;
@@ -94,11 +94,11 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
           detached: true,
           pipes,
           async onReady(child) {
-            guards.push(await standGuard(child.pid ?? 0, `${markName}=${mark}`));
+            guards.push(await startProcessGuard(child.pid ?? 0, `${markName}=${mark}`));
           },
           watch: (end) =>
             watchGrowth(workspace, limits.workspaceBytes, () => {
-              const words = `\nlancelot: ended, because it added more than ${Math.round(limits.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
+              const words = `\nlancelot: stopped because it added more than ${Math.round(limits.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
               command.onOutput("stderr", Buffer.from(words));
               end("limit");
             }),
@@ -106,12 +106,12 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await endTree(child.pid, `${markName}=${mark}`);
+            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
             return { leftovers };
           },
           refusal: (said, cause) =>
-            new LancelotError("unavailable", `The sandbox of macOS could not be started: ${firstLine(said)}`, { cause }),
+            new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
         },
       );
       const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
@@ -122,8 +122,8 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     }
   }
 
-  /** Tries what the sandbox must not allow. @returns what it allowed, in words; none when it holds. */
-  async function tryOut(signal: AbortSignal): Promise<string[]> {
+  /** Tests operations that the sandbox must deny. @returns a description of each one it allowed; none when isolation works. */
+  async function probeIsolation(signal: AbortSignal): Promise<string[]> {
     const listener = await listen();
     const address = listener.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
@@ -167,24 +167,24 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
       checkedAt: new Date().toISOString(),
     });
     try {
-      const wrong = existsSync(program) ? await tryOut(signal ?? new AbortController().signal) : ["is not there"];
+      const wrong = existsSync(program) ? await probeIsolation(signal ?? new AbortController().signal) : ["is not there"];
       holds = wrong.length === 0;
       if (!holds)
         return health(
           "down",
-          `Commands cannot be isolated here: the sandbox of macOS ${wrong.join(", ")}.`,
+          `Commands cannot be isolated here: the macOS sandbox ${wrong.join(", ")}.`,
           "Use a container engine for commands.",
         );
       return health(
         "degraded",
-        "Commands run in the sandbox of macOS, which sets no limit on memory and processes and lets commands open no ports.",
-        "Use a container engine for commands that need more.",
+        "Commands run in the macOS sandbox, which does not limit memory or processes and does not allow commands to open ports.",
+        "Use a container engine for commands that require this.",
       );
     } catch (error) {
       holds = false;
       return health(
         "down",
-        error instanceof LancelotError ? error.message : "The sandbox of macOS could not be tried out.",
+        error instanceof LancelotError ? error.message : "The macOS sandbox could not be tested.",
         "Use a container engine for commands.",
       );
     }
@@ -192,7 +192,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "seatbelt",
-    title: "Sandbox of the operating system (Seatbelt)",
+    title: "Operating System Sandbox (Seatbelt)",
     place: "os_sandbox",
     version: () => (holds ? release() : null),
     probe,
@@ -202,7 +202,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         const { status, message, nextStep } = await probe(command.signal);
         if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());
       }
-      if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands get no network here. Run it without.");
+      if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
       const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
       try {
         const port = grant === null ? null : await grant.loopbackPort();

@@ -1,19 +1,20 @@
 /**
- * What a command in the OS sandbox may not ask of the kernel, as a filter for `bwrap --seccomp`. Namespaces, mounts and dropped
- * capabilities hold without it; it takes away what they do not cover (keyrings, sockets to the machine below a virtual one, input
- * pushed into a terminal) and what kernels had most faults in.
+ * System calls that the OS sandbox denies, as a filter for `bwrap --seccomp`. Namespaces, mounts and dropped capabilities work without it;
+ * it
+ * covers the remaining surface (keyrings, sockets to a hypervisor, terminal input injection) and the system calls with the most kernel
+ * vulnerabilities.
  */
 
 interface Architecture {
   /** `AUDIT_ARCH_*` of linux/audit.h. */
   readonly audit: number;
   readonly refused: readonly number[];
-  /** Answered as if the kernel had never heard of them, so that programs take an older way. */
+  /** Calls that report ENOSYS, so that programs fall back to an older call. */
   readonly unknown: readonly number[];
   readonly clone: number;
   readonly ioctl: number;
   readonly socket: number;
-  /** System calls from here on are those of another table (x32). */
+  /** System calls from this number on belong to another table (x32). */
   readonly foreignFrom: number | null;
 }
 
@@ -61,7 +62,7 @@ const names = {
   nfsservctl: [180, 42],
 } as const;
 
-/** Calls that newer programs try first and do without when there are none. */
+/** Calls that newer programs try first and can do without. */
 const newer = { clone3: [435, 435], io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] } as const;
 
 const column = (table: Readonly<Record<string, readonly [number, number]>>, index: 0 | 1) =>
@@ -70,7 +71,7 @@ const column = (table: Readonly<Record<string, readonly [number, number]>>, inde
 const architectures: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
-    // iopl and ioperm exist here alone.
+    // iopl and ioperm exist on this architecture only.
     refused: [...column(names, 0), 172, 173],
     unknown: column(newer, 0),
     clone: 56,
@@ -91,9 +92,9 @@ const architectures: Readonly<Record<string, Architecture>> = {
 
 /** New user, mount, pid, network, ipc, uts and cgroup namespaces. */
 const namespaceFlags = 0x7e020000;
-/** Typing into the terminal, and pasting into a console. */
+/** Injecting input into a terminal, and pasting into a console. */
 const terminalTricks = [0x5412, 0x541c];
-/** AF_ALG, AF_VSOCK: the one reaches kernel code, the other whatever lies below a virtual machine, past the network namespace. */
+/** AF_ALG exposes kernel code; AF_VSOCK reaches the hypervisor past the network namespace. */
 const refusedSockets = [38, 40];
 
 const load = 0x20;
@@ -111,8 +112,8 @@ const offsets = { call: 0, architecture: 4, first: 16, second: 24 };
 type Instruction = readonly [code: number, value: number, jumpIf?: number, jumpElse?: number];
 
 /**
- * The filter as the kernel takes it (`struct sock_filter`, little endian); null for a processor it was not written for.
- * @param arch as `process.arch`.
+ * The filter in the kernel's format (`struct sock_filter`, little endian); null for an unsupported processor.
+ * @param arch value of `process.arch`
  */
 export function seccompFilter(arch: string): Uint8Array | null {
   const architecture = Object.hasOwn(architectures, arch) ? architectures[arch] : undefined;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** How packages are installed, by what distributions call themselves (`ID` and `ID_LIKE` of os-release). */
+/** Install commands by distribution (`ID` and `ID_LIKE` of os-release). */
 const installers: readonly (readonly [ids: readonly string[], command: string])[] = [
   [["debian", "ubuntu"], "sudo apt install"],
   [["fedora", "rhel", "centos"], "sudo dnf install"],
@@ -11,7 +11,7 @@ const installers: readonly (readonly [ids: readonly string[], command: string])[
   [["gentoo"], "sudo emerge"],
 ];
 
-/** How to install packages on this machine, in one sentence. */
+/** One sentence on how to install packages on this machine. */
 export function installAdvice(packages: readonly string[], release: string = osRelease()): string {
   const ids = [...release.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)"?$/gm)].flatMap(([, value = ""]) => value.split(" "));
   const known = installers.find(([names]) => names.some((name) => ids.includes(name)));
@@ -28,8 +28,8 @@ function osRelease(): string {
   }
 }
 
-/** What bubblewrap said when it could not make a sandbox, in the owner's words. */
-export function whyNot(said: string): { message: string; nextStep: string } {
+/** Explains bubblewrap's error to the user. */
+export function explainFailure(said: string): { message: string; nextStep: string } {
   const line =
     said
       .trim()
@@ -46,42 +46,42 @@ export function whyNot(said: string): { message: string; nextStep: string } {
   if (/mount(?:ing)? proc|\/newroot\/proc/i.test(said)) {
     return {
       message:
-        "Commands cannot be isolated here: this machine is a container that does not let programs have a view of processes of their own.",
+        "Commands cannot be isolated here: this container does not allow process namespaces.",
       nextStep:
-        "Run the editor outside of the container, or start the container with its /proc unmasked, or use a container engine for commands.",
+        "Run VS Code outside the container, or start the container with its /proc unmasked, or use a container engine for commands.",
     };
   }
   if (/Can't (?:find source path|get type of source|bind mount|create file|mkdir)/.test(said)) {
-    return { message: `The sandbox could not be made ready: something it shows is not there any more (${line}).`, nextStep: "Try again." };
+    return { message: `The sandbox could not start, because a file it needs no longer exists (${line}).`, nextStep: "Try again." };
   }
   const forbidden = /namespace|uid map|gid map|Operation not permitted|Permission denied|No space left|clone/i.test(said);
   if (forbidden && read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
     return {
-      message: "Commands cannot be isolated here: this system's AppArmor forbids it to bubblewrap.",
+      message: "Commands cannot be isolated here: AppArmor blocks bubblewrap on this system.",
       nextStep:
         "Allow it in a terminal: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor",
     };
   }
   if (forbidden && read("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
     return {
-      message: "Commands cannot be isolated here: user namespaces are switched off.",
-      nextStep: "Switch them on in a terminal: sudo sysctl -w kernel.unprivileged_userns_clone=1 (and in /etc/sysctl.d to keep it).",
+      message: "Commands cannot be isolated here: user namespaces are disabled.",
+      nextStep: "Enable them in a terminal: sudo sysctl -w kernel.unprivileged_userns_clone=1 (add it to /etc/sysctl.d to make it permanent).",
     };
   }
   if (forbidden && read("/proc/sys/user/max_user_namespaces") === "0") {
     return {
-      message: "Commands cannot be isolated here: the number of user namespaces is set to none.",
-      nextStep: "Allow some in a terminal: sudo sysctl -w user.max_user_namespaces=15000 (and in /etc/sysctl.d to keep it).",
+      message: "Commands cannot be isolated here: the limit on user namespaces is zero.",
+      nextStep: "Raise it in a terminal: sudo sysctl -w user.max_user_namespaces=15000 (add it to /etc/sysctl.d to make it permanent).",
     };
   }
   if (forbidden) {
     return {
-      message: `Commands cannot be isolated here: the system refuses namespaces to bubblewrap (${line}).`,
-      nextStep: "Inside a container, allow it user namespaces (its seccomp profile), or use a container engine for commands.",
+      message: `Commands cannot be isolated here: the system does not allow bubblewrap to create namespaces (${line}).`,
+      nextStep: "In a container, allow user namespaces in its seccomp profile, or use a container engine for commands.",
     };
   }
   return {
     message: `Commands cannot be isolated here: bubblewrap does not work (${line}).`,
-    nextStep: "Install bubblewrap anew, version 0.8 or later.",
+    nextStep: "Reinstall bubblewrap, version 0.8 or later.",
   };
 }

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, realpathSync, statSync
 import { dirname, join } from "node:path";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 
-/** What of /etc programs need to start, to check certificates and to know time zones; nothing that holds accounts or keys. */
+/** Files of /etc that programs need to start, verify certificates and read time zones; none with accounts or keys. */
 const files = [
   "debian_version",
   "ld.so.cache",
@@ -19,20 +19,21 @@ const files = [
   "timezone",
 ];
 const folders = ["alternatives", "ca-certificates", "crypto-policies", "fonts", "pki/ca-trust", "pki/tls/certs", "ssl/certs"];
-/** Settings of languages, which their programs lead to by links. */
+/** Settings of language runtimes, whose programs link to them. */
 const languages = /^(?:dotnet|java|maven|perl|php|python|ruby)[-\d.]*$/;
 
-/** The /etc that commands see. */
+/** The /etc folder of commands. */
 export interface SystemFiles {
-  /** Readable by everybody, because commands may run as somebody else. */
+  /** Readable by all users, because commands may run as another user. */
   readonly folder: string;
-  /** Of the system's /etc, mounted into it by their names. */
+  /** Paths of the system's /etc that are mounted into it under the same names. */
   readonly mounted: readonly string[];
 }
 
 /**
- * Makes the /etc of commands: copies of small files that everybody may read, places for folders of the system, and files of names in
- * which there is nobody but the command. One folder, because every mount costs time.
+ * Creates the /etc folder of commands: copies of small public files, mount points for system folders, and a user database that contains
+ * only the
+ * command's user. One folder, because every mount takes time.
  */
 export function makeSystemFiles(uid: number, gid: number): SystemFiles {
   const folder = makeTemporaryFolder("etc");
@@ -44,7 +45,7 @@ export function makeSystemFiles(uid: number, gid: number): SystemFiles {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       copyFileSync(source, join(folder, name));
     } catch {
-      // It is not there.
+      // The file does not exist.
     }
   }
   const mounted = [...folders, ...readdirSync("/etc").filter((one) => languages.test(one))].filter((name) => {

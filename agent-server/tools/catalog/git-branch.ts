@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { branchName, expectPlain, type Git, gitProvider, headOf, shortHash } from "../../workspace/workspace.ts";
+import { branchName, assertNoLinks, type Git, gitProvider, headOf, shortHash } from "../../workspace/workspace.ts";
 import type { IntentSpec } from "../../execution/execution.ts";
 import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
@@ -69,7 +69,7 @@ export const gitBranch = defineTool({
       run: async ({ receiptId }) => {
         await holdRepository(scope, git.repository, async () => {
           const fresh = await reopen(scope, opened);
-          expectPlain(fresh.repository, [ref]);
+          assertNoLinks(fresh.repository, [ref]);
           const { quest: questId } = scope.call;
           scope.moves.record({ questId, receiptId, move: { kind: "branch", ref, after: commit } });
           // All zeros: there must be none.

@@ -7,7 +7,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import {
   branchName,
   changedFiles,
-  filtered,
+  findFilteredFiles,
   type Git,
   gitProvider,
   headOf,
@@ -166,7 +166,7 @@ async function expectNothingLost(scope: Scope, git: Git, { files }: { files: rea
   }
   await expectSaved(scope, git, files);
   const kept = files.filter(({ kind }) => kind !== "added").map(({ name }) => name);
-  const filteredNames = [...(await filtered(git, kept)), ...(await filteredAt(git, [...names], commit))];
+  const filteredNames = [...(await findFilteredFiles(git, kept)), ...(await filteredAt(git, [...names], commit))];
   refuseFiltered([...new Set(filteredNames)], "The owner checks this out with git itself.");
 }
 
@@ -193,7 +193,7 @@ async function filteredAt(git: Git, names: readonly string[], commit: string): P
   try {
     const index = join(folder, "index");
     await git.run("read-tree", [commit], undefined, { index });
-    return await filtered(git, names, index);
+    return await findFilteredFiles(git, names, index);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -7,8 +7,8 @@ import { LancelotError } from "../../contract/errors.ts";
 import {
   branchName,
   changedFiles,
-  expectPlain,
-  filtered,
+  assertNoLinks,
+  findFilteredFiles,
   findRepository,
   type Git,
   gitOf,
@@ -80,7 +80,7 @@ export const gitCommit = defineTool({
       run: async ({ receiptId }) => {
         const done = await holdRepository(scope, git.repository, async () => {
           const fresh = await reopen(scope, opened);
-          expectPlain(fresh.repository, [ref]);
+          assertNoLinks(fresh.repository, [ref]);
           return commit(scope, fresh, { head, ref, author, message, names, receiptId });
         });
         after = done;
@@ -164,7 +164,7 @@ async function committable(
       : "Nothing in these paths differs from the last commit, or git ignores it";
     throw new LancelotError("not_found", [`There is nothing to commit. ${why}.`, ...notes].join(" "));
   }
-  refuseFiltered(await filtered(git, names), "The owner commits these with git itself; name the others in paths.");
+  refuseFiltered(await findFilteredFiles(git, names), "The owner commits these with git itself; name the others in paths.");
   return { names, notes };
 }
 

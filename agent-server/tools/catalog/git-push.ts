@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import {
   borrowObjects,
   branchName,
-  expectPlain,
+  assertNoLinks,
   type Git,
   gitProvider,
   inPrivateFolder,
@@ -148,7 +148,7 @@ async function remember(git: Git, remote: string, branch: string, commit: string
   const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
   const ref = `refs/remotes/${remote}/${branch}`;
   try {
-    expectPlain(git.repository, [ref]);
+    assertNoLinks(git.repository, [ref]);
     await git.run("update-ref", ["-m", "update by push", ref, commit], undefined, { author });
   } catch {
     // A link in the way, or a lock: the next fetch notes it.

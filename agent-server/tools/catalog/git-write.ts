@@ -1,12 +1,12 @@
 import { join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Git, gitOf, type Head, headOf, openGit, type Repository, underWay } from "../../workspace/workspace.ts";
+import { type Git, gitOf, type Head, headOf, openGit, type Repository, operationInProgress } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";
 
 /** The repository of the workspace, as it is right now. @throws LancelotError `conflict` while something in it is half done. */
 export async function openIdle(scope: Scope): Promise<{ git: Git; head: Head }> {
   const git = await openGit(scope.workspace, scope.call.signal);
-  const busy = underWay(git.repository);
+  const busy = operationInProgress(git.repository);
   if (busy !== null)
     throw new LancelotError("conflict", `${capital(busy)} is under way in this repository. The owner finishes it, or ends it, first.`);
   return { git, head: await headOf(git) };
@@ -21,7 +21,7 @@ export function holdRepository<T>(scope: Pick<Scope, "locks">, { commonDir }: Re
 export async function reopen(scope: Scope, before: { git: Git; head: Head }): Promise<Git> {
   const git = await gitOf(before.git.repository, scope.workspace, scope.call.signal);
   const head = await headOf(git);
-  if (head.ref !== before.head.ref || head.commit !== before.head.commit || underWay(git.repository) !== null)
+  if (head.ref !== before.head.ref || head.commit !== before.head.commit || operationInProgress(git.repository) !== null)
     throw new LancelotError("conflict", "The repository was moved meanwhile, so nothing was done. Look at git_status, then try again.");
   return git;
 }

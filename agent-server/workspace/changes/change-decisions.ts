@@ -2,21 +2,21 @@ import type { Hunk } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { isUndecided, type StoredChange, statusOf } from "./change-store.ts";
 import { applyHunks } from "../text/hunks.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 
-/** What accepting hunks comes to, before anything is written. */
+/** Result of accepting hunks, computed before anything is written. */
 export interface Acceptance {
   readonly accepted: ReadonlySet<number>;
   readonly conflicts: ReadonlySet<number>;
-  /** The file as it is to be; null: no file. */
+  /** The file's new text; null deletes the file. */
   readonly text: string | null;
   readonly problem: string | null;
 }
 
-/** The hunks a decision is about. @throws LancelotError `not_found`, `conflict` when one of them is decided. */
+/** Selects the hunks a decision covers. @throws LancelotError `not_found`, `conflict` when one of them is decided. */
 export function decidedHunks(change: StoredChange, indexes: readonly number[] | undefined): Hunk[] {
   if (change.status === "superseded") {
-    throw new LancelotError("conflict", `A later edit of ${change.path.display} took the place of this change; decide on that one.`);
+    throw new LancelotError("conflict", `A later edit of ${change.path.display} replaced this change. Decide on the later one.`);
   }
   const wanted = indexes === undefined ? change.hunks.filter(isUndecided) : [...new Set(indexes)].map((index) => hunkAt(change, index));
   if (wanted.length === 0) throw new LancelotError("conflict", `Every part of the change of ${change.path.display} is decided already.`);
@@ -28,8 +28,8 @@ export function decidedHunks(change: StoredChange, indexes: readonly number[] | 
 }
 
 /**
- * Merges the wanted hunks into what the file is now. Those that do not merge with the owner's edits become conflicts, the
- * others go in.
+ * Merges the selected hunks into the file's current text. Hunks that conflict with the user's edits are reported as conflicts;
+ * the others are applied.
  */
 export function planAcceptance(change: StoredChange, wanted: readonly Hunk[], current: string | null): Acceptance {
   const before = new Set(change.hunks.filter((hunk) => hunk.state === "accepted").map((hunk) => hunk.index));
@@ -38,7 +38,7 @@ export function planAcceptance(change: StoredChange, wanted: readonly Hunk[], cu
   const conflicts = new Set<number>();
   let text = current;
 
-  /** Halves what conflicts until the hunks at fault stand alone. */
+  /** Splits a conflicting set in half until only the conflicting hunks remain. */
   function take(hunks: readonly Hunk[]): void {
     const target = textOf(change, new Set([...accepted, ...hunks.map((hunk) => hunk.index)]));
     const merged = mergeFiles(lastApplied, current, target);
@@ -65,7 +65,7 @@ export function planAcceptance(change: StoredChange, wanted: readonly Hunk[], cu
   };
 }
 
-/** The change with new states for some hunks. */
+/** Returns the change with new states for some hunks. */
 export function withStates(
   change: StoredChange,
   states: { accepted?: ReadonlySet<number>; rejected?: ReadonlySet<number>; conflicts?: ReadonlySet<number> },
@@ -98,8 +98,8 @@ function hunkAt(change: StoredChange, index: number): Hunk {
 
 function problemOf(change: StoredChange, current: string | null, count: number): string {
   const path = change.path.display;
-  if (change.kind === "create") return `${path} was created meanwhile with other content. It was left as it is.`;
-  if (change.kind === "delete") return `${path} was edited since its deletion was proposed. It was left as it is.`;
-  if (current === null) return `${path} was deleted meanwhile, so this edit has no place. Nothing was written.`;
-  return `${count === 1 ? "One part does" : `${count} parts do`} not merge with your own edits of ${path}. Yours were kept; edit the file, then accept again or reject.`;
+  if (change.kind === "create") return `${path} was created with different content in the meantime. It was not changed.`;
+  if (change.kind === "delete") return `${path} was edited since its deletion was proposed. It was not changed.`;
+  if (current === null) return `${path} was deleted in the meantime, so this edit cannot be applied. Nothing was written.`;
+  return `${count === 1 ? "One part does" : `${count} parts do`} not merge with your own edits of ${path}. Your edits were kept. Edit the file, then accept again or reject.`;
 }

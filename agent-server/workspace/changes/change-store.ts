@@ -7,20 +7,20 @@ import type { FilePath } from "../file-operations.ts";
 import { applyHunks } from "../text/hunks.ts";
 import type { Encoding } from "../text/encoding.ts";
 
-/** A change as it is kept: the texts beside what views see of it. */
+/** A stored change: its texts and the fields that views show. */
 export interface StoredChange {
   readonly id: string;
   readonly questId: string;
   readonly path: FilePath;
   readonly kind: Change["kind"];
   readonly status: Change["status"];
-  /** What it was proposed against; null when there was no file. */
+  /** The text the change was proposed against; null when the file did not exist. */
   readonly base: string | null;
-  /** What every hunk together makes of it; null for a deletion. */
+  /** The text with every hunk applied; null for a deletion. */
   readonly proposed: string | null;
   readonly encoding: Encoding;
   readonly hunks: readonly Hunk[];
-  /** Hunk index → state the model was last told. */
+  /** Hunk index → state last reported to the model. */
   readonly told: Readonly<Record<string, HunkState>>;
   readonly receiptId: string | null;
   readonly problem: string | null;
@@ -28,9 +28,11 @@ export interface StoredChange {
   readonly updatedAt: string;
 }
 
-/** Rows of changes of one workspace. */
+/** Database rows of one workspace's changes. */
 export interface ChangeStore {
-  /** @throws LancelotError `unavailable` for one that was sealed with a key that is gone; the others leave such out. */
+  /**
+   * @throws LancelotError `unavailable` when the change was sealed with a key that no longer exists. The other methods skip such changes.
+   */
   get(id: string): StoredChange | null;
   /** The undecided change of a file in a quest. */
   open(questId: string, absolute: string): StoredChange | null;
@@ -38,7 +40,7 @@ export interface ChangeStore {
   save(change: StoredChange): void;
 }
 
-const Told = z.record(z.string(), HunkState);
+const ReportedStates = z.record(z.string(), HunkState);
 const Hunks = z.array(Hunk);
 const StoredEncoding = z.object({ name: z.enum(["utf8", "utf16le", "utf16be", "latin1"]), bom: z.boolean() });
 
@@ -60,7 +62,7 @@ interface Row {
   updated_at: string;
 }
 
-/** @param sealing texts that hold a secret stand in the database in a form that shows none of it */
+/** @param sealing encrypts texts that contain a secret before they are stored */
 export function createChangeStore(
   storage: Storage,
   workspace: string,
@@ -70,7 +72,7 @@ export function createChangeStore(
   const fromRow = (row: Row | undefined): StoredChange | null => {
     if (row === undefined) return null;
     const [base, proposed, hunks] = [row.base, row.proposed, row.hunks].map((text) => (text === null ? null : open(text)));
-    // Sealed with a key that is gone.
+    // The key that sealed this row no longer exists.
     if (hunks === undefined || hunks === null || (row.base !== null && base === null) || (row.proposed !== null && proposed === null))
       return null;
     return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, hunks });
@@ -95,7 +97,7 @@ export function createChangeStore(
     get(id) {
       const row = byId.get(workspace, id) as Row | undefined;
       const change = fromRow(row);
-      if (row !== undefined && change === null) throw sealedForGood(row.path);
+      if (row !== undefined && change === null) throw unreadableChange(row.path);
       return change;
     },
     open(questId, absolute) {
@@ -129,7 +131,7 @@ export function createChangeStore(
   };
 }
 
-/** What views see of a change. `hide` takes the secrets out of its lines; the review's diff is made of its texts. */
+/** The change as views show it. `hide` masks the secrets in its lines; the review builds its diff from the stored texts. */
 export function toChange(change: StoredChange, hide: (text: string) => string): Change {
   return {
     id: change.id,
@@ -145,7 +147,7 @@ export function toChange(change: StoredChange, hide: (text: string) => string): 
   };
 }
 
-/** The text with the hunks in one of these states. */
+/** Applies the hunks that are in one of these states. */
 export function textWith(change: StoredChange, states: readonly HunkState[]): string | null {
   return applyHunks(change.base, change.proposed, change.hunks, (hunk) => states.includes(hunk.state));
 }
@@ -154,17 +156,17 @@ export function isUndecided(hunk: Hunk): boolean {
   return hunk.state === "pending" || hunk.state === "conflict";
 }
 
-/** The status that follows from the states of the hunks. */
+/** Derives the change's status from the states of its hunks. */
 export function statusOf(hunks: readonly Hunk[]): Change["status"] {
   if (hunks.some(isUndecided)) return "pending";
   if (hunks.every((hunk) => hunk.state === "accepted")) return "accepted";
   return hunks.every((hunk) => hunk.state === "rejected") ? "rejected" : "mixed";
 }
 
-function sealedForGood(path: string): LancelotError {
+function unreadableChange(path: string): LancelotError {
   return new LancelotError(
     "unavailable",
-    `The change of ${path} holds a secret and was sealed with a key that is gone (placeholders.key in the data folder), so it cannot be shown. Put the key back, or ask for the change again.`,
+    `The change of ${path} contains a secret and was encrypted with a key that no longer exists (placeholders.key in the data folder). Restore the key, or request the change again.`,
   );
 }
 
@@ -179,7 +181,7 @@ function toStored(row: Row): StoredChange {
     proposed: row.proposed,
     encoding: StoredEncoding.parse(JSON.parse(row.encoding)),
     hunks: Hunks.parse(JSON.parse(row.hunks)),
-    told: Told.parse(JSON.parse(row.told)),
+    told: ReportedStates.parse(JSON.parse(row.told)),
     receiptId: row.receipt_id,
     problem: row.problem,
     createdAt: row.created_at,

@@ -5,18 +5,18 @@ import type { Emit } from "../../contract/events.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts";
-import { reviewText, toldStates } from "./review-text.ts";
+import { reviewText, decidedStates } from "./review-text.ts";
 import { type ChangeStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
 import type { PathLocks } from "../path-locks.ts";
 import { computeHunks } from "../text/hunks.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 import { type CurrentText, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
 
-/** A file as a quest sees it: what is there, with its own proposed edits that the owner has not refused. */
+/** A file as a quest sees it: the current text with the quest's own proposed edits that the user has not rejected. */
 export interface Overlay {
   readonly text: string | null;
   readonly changeId: string | null;
-  /** The proposed edits no longer merge with the owner's; the text is the owner's. */
+  /** True when the proposed edits no longer merge with the user's edits; the text is then the user's. */
   readonly conflict: boolean;
 }
 
@@ -28,27 +28,29 @@ export interface EditRecord {
   readonly receiptId: string | null;
 }
 
-/** What a review left, for the model. */
+/** Result of a review, for the model. */
 export interface ReviewResult {
-  /** Changes still undecided. */
+  /** Number of undecided changes. */
   open: number;
   text: string;
 }
 
-/** What the owner and the turn do with proposed changes. */
+/** Review of proposed changes. */
 export interface ChangeReview {
   list(filter: { questId?: string; open?: boolean; limit: number }): Change[];
   get(id: string): ChangeTexts;
-  /** The owner's review. Accepted hunks are written by the full road. @throws LancelotError `not_found`, `conflict`. */
+  /**
+   * Applies the user's decision. Accepted hunks are written through the execution pipeline. @throws LancelotError `not_found`, `conflict`.
+   */
   decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
-  /** Words for the model on what was accepted and rejected since it was last told; empty when nothing. */
+  /** Describes for the model what was accepted and rejected since the last report; empty when nothing was. */
   takeReview(questId: string): ReviewResult;
-  /** Rejects what is undecided of a quest (the owner stopped it or the quest goes). */
+  /** Rejects the undecided changes of a quest, when the user stops it or the quest is deleted. */
   discard(questId: string): void;
   onChange(listener: (change: Change) => void): () => void;
 }
 
-/** Accepted hunks of one change, ready to be written. */
+/** Accepted hunks of one change, ready to write. */
 export interface AcceptedWrite {
   readonly change: Pick<StoredChange, "id" | "path" | "receiptId"> & { readonly questId: string | null };
   readonly file: TargetFile;
@@ -61,26 +63,26 @@ export interface AcceptedWrite {
 export interface Changes {
   readonly review: ChangeReview;
   overlay(questId: string | null, file: TargetFile, current: CurrentText): Overlay;
-  /** Keeps an edit for review; null when it takes back what was proposed before and nothing is left. */
+  /** Stores an edit for review; null when the edit reverts the earlier proposal and leaves no difference. */
   propose(edit: EditRecord): Change | null;
-  /** Keeps an edit that was applied already, as an accepted change. */
+  /** Records an edit that was already applied as an accepted change. */
   recordApplied(edit: EditRecord): Change;
 }
 
-/** Where changes of calls without a quest are kept. */
+/** Key for changes of calls without a quest. */
 const noQuest = "direct";
 
 export interface ChangesDeps {
   store: ChangeStore;
   files: WorkspaceFiles;
-  /** Writes the accepted hunks through the execution pipeline. @throws LancelotError as the pipeline. */
+  /** Writes accepted hunks through the execution pipeline. @throws LancelotError as the pipeline does. */
   applyAccepted: (write: AcceptedWrite) => Promise<void>;
   governance: Governance;
   ledger: Ledger;
   locks: PathLocks;
   emit: Emit;
   now: () => Date;
-  /** Takes secrets out of what views, events and the model are shown. */
+  /** Masks secrets in texts for views, events and the model. */
   hide: (questId: string, text: string) => string;
 }
 
@@ -123,8 +125,8 @@ export function createChanges(deps: ChangesDeps): Changes {
       createdAt: at,
       updatedAt: at,
     };
-    // What was applied at once needs no telling: the tool's own answer said so.
-    return state === "accepted" ? { ...change, told: toldStates(change) } : change;
+    // The tool's own result already reported a change that was applied immediately.
+    return state === "accepted" ? { ...change, told: decidedStates(change) } : change;
   }
 
   function supersede(change: StoredChange): void {
@@ -149,7 +151,7 @@ export function createChanges(deps: ChangesDeps): Changes {
     const resolved = governance.resolvePath(change.path.absolute);
     if (!resolved.ok) throw new LancelotError("denied", resolved.message);
     if (resolved.absolute !== change.path.absolute) {
-      throw new LancelotError("denied", `${change.path.display} leads elsewhere than when it was proposed; nothing was touched.`);
+      throw new LancelotError("denied", `${change.path.display} now resolves to a different path than when the change was proposed. Nothing was written.`);
     }
     return { absolute: resolved.absolute, display: resolved.display, asked: change.path.absolute, inside: resolved.inside };
   }
@@ -170,7 +172,7 @@ export function createChanges(deps: ChangesDeps): Changes {
             text: plan.text,
           });
       } catch (error) {
-        // The owner typed between reading and writing: once more with what is there now.
+        // The user may have typed between the read and the write: retry once with the current text.
         if (error instanceof LancelotError && error.code === "conflict" && attempt < 2) continue;
         throw error;
       }
@@ -236,7 +238,7 @@ export function createChanges(deps: ChangesDeps): Changes {
         const all = store.list({ questId, limit: 10_000 }).toReversed();
         const text = deps.hide(questId, reviewText(all));
         for (const change of all) {
-          const told = toldStates(change);
+          const told = decidedStates(change);
           if (JSON.stringify(told) !== JSON.stringify(change.told)) store.save({ ...change, told });
         }
         return { open: all.filter((change) => change.status === "pending").length, text };

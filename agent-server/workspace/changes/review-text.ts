@@ -1,20 +1,20 @@
 import type { Hunk, HunkState } from "../../contract/changes.ts";
 import type { StoredChange } from "./change-store.ts";
-import { cutLine } from "../text/bounds.ts";
+import { cutLine } from "../text/output-bounds.ts";
 
 const maxLinesShown = 12;
 const maxHunksShown = 8;
 
-/** The states the model knows once it was told of a change. */
-export function toldStates(change: StoredChange): Record<string, HunkState> {
+/** The hunk states that the model knows after a report of this change. */
+export function decidedStates(change: StoredChange): Record<string, HunkState> {
   return Object.fromEntries(change.hunks.filter((hunk) => hunk.state !== "pending").map((hunk) => [String(hunk.index), hunk.state]));
 }
 
-/** Words for the model on what the owner decided since it was last told; empty when nothing. */
+/** Describes for the model what the user decided since the last report; empty when nothing was decided. */
 export function reviewText(changes: readonly StoredChange[]): string {
   const told = changes.map(changeText).filter((text) => text !== "");
   if (told.length === 0) return "";
-  return `The owner reviewed your proposed changes:\n${told.join("\n")}\nFiles now read as accepted. Do not propose again what was rejected unless asked to.`;
+  return `The user reviewed your proposed changes:\n${told.join("\n")}\nFiles now contain the accepted changes. Do not propose rejected changes again unless the user asks.`;
 }
 
 function changeText(change: StoredChange): string {
@@ -27,7 +27,7 @@ function changeText(change: StoredChange): string {
   const parts: string[] = [];
   if (accepted.length > 0) parts.push(count(accepted.length, change.hunks.length, "accepted"));
   if (rejected.length > 0) parts.push(count(rejected.length, change.hunks.length, "rejected"));
-  if (conflicts.length > 0) parts.push(`${conflicts.length} not applied, because of a conflict with the owner's own edits`);
+  if (conflicts.length > 0) parts.push(`${conflicts.length} not applied, because of a conflict with the user's own edits`);
   const open = change.hunks.filter((hunk) => hunk.state === "pending").length;
   if (open > 0) parts.push(`${open} undecided`);
   return [`- ${change.path.display}: ${parts.join(", ")}.`, ...[...rejected, ...conflicts].slice(0, maxHunksShown).map(hunkText)].join(

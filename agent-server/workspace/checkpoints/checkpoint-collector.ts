@@ -9,31 +9,32 @@ import type { CheckpointSettings } from "./checkpoint-settings.ts";
 import { loadTree } from "../effects/tree-file.ts";
 import { entriesOf, flag, flagsOf, hashOf } from "../effects/file-tree.ts";
 
-/** What was used this recently (ms) is not removed: another window may be about to write down that it needs it. */
+/** Objects used within this time (ms) are not removed: another window may be about to record a reference to them. */
 const graceMs = 60 * 60_000;
-/** How long (ms) it waits, so that it is in nobody's way at the start. */
+/** Delay (ms) before a background run, so that it does not slow down startup. */
 const quietMs = 20_000;
 const dayMs = 24 * 60 * 60_000;
-/** The tree that is known of a workspace between commands. */
+/** File name of a workspace's tree as of its last command. */
 const index = "index.tree";
-/** Hashes that are forgotten in one transaction. */
+/** Hashes deleted per transaction. */
 const batch = 500;
 
 export interface Collected {
   readonly checkpoints: number;
   readonly objects: number;
-  /** Bytes given back. */
+  /** Bytes freed. */
   readonly bytes: number;
 }
 
 /** Keeps the store of before-images within its limits (T11). */
 export interface Collector {
   /**
-   * Removes checkpoints of ended tasks that are too old, and the oldest while the store is too large; then what nothing refers to. With
-   * `space`, the store counts as too large unless it shrinks by a tenth. Leaves a receipt when something was removed.
+   * Removes expired checkpoints of ended quests, the oldest checkpoints while the store exceeds its limit, and then unreferenced objects.
+   * With
+   * `space`, the store counts as too large unless it shrinks by a tenth. Writes a receipt when it removed anything.
    */
   collect(of?: { space?: boolean }): Promise<Collected>;
-  /** The same in the background, when the last time was a while ago. */
+  /** Runs `collect` in the background when the last run was long enough ago. */
   soon(): void;
 }
 
@@ -49,7 +50,7 @@ export function createCollector(deps: {
   ledger: Ledger;
   packs: Packs;
   settings: () => CheckpointSettings;
-  /** True while a task may go on, so that nothing of it is removed; of tasks that are gone false. */
+  /** True while a quest may continue, so that none of its checkpoints are removed. False for deleted quests. */
   isQuestOpen: (questId: string) => boolean;
   now: () => Date;
   log: Log;
@@ -78,7 +79,7 @@ export function createCollector(deps: {
   let last = 0;
   let waiting = false;
 
-  /** Every content that something refers to. */
+  /** Every content hash that is referenced. */
   async function references(): Promise<Set<string>> {
     const found = new Set(needed.all().map(({ hash }) => hash));
     for (const { path } of treesOf(storage.dataDir)) {
@@ -89,19 +90,19 @@ export function createCollector(deps: {
     return found;
   }
 
-  /** Left by hosts that died right after their command was written down. */
-  function removeForsakenTrees(): void {
+  /** Removes manifests of hosts that died right after they recorded their command. */
+  function removeAbandonedManifests(): void {
     for (const { path, name } of treesOf(storage.dataDir)) if (name !== index && openCommand.get(name) === undefined) unlink(path);
   }
 
-  /** What is known of workspaces nobody ran a command in since; the next command there looks at everything anew. */
+  /** Removes the saved trees of workspaces without recent commands; the next command there scans the whole workspace. */
   function forgetWorkspaces(before: number): number {
     let count = 0;
     for (const { path, name, mtimeMs } of treesOf(storage.dataDir)) if (name === index && mtimeMs < before && unlink(path)) count += 1;
     return count;
   }
 
-  /** Removes the checkpoints that may go and that `wants` names, oldest first, at most so many. */
+  /** Removes up to `most` removable checkpoints that `wants` selects, oldest first. */
   function dropSome(wants: (one: Removable) => boolean, most: number): number {
     let count = 0;
     const open = new Map<string, boolean>();
@@ -128,7 +129,7 @@ export function createCollector(deps: {
     let count = 0;
     const idle = packs.idle(before).filter((hash) => !referenced.has(hash));
     for (let at = 0; at < idle.length; at += batch) count += storage.transaction(() => packs.forget(idle.slice(at, at + batch), before));
-    for (const { path, hash } of looseIn(objects)) {
+    for (const { path, hash } of listLooseObjects(objects)) {
       if (hash !== null && referenced.has(hash)) continue;
       if (removeIdle(path, before)) count += 1;
     }
@@ -138,7 +139,7 @@ export function createCollector(deps: {
 
   function size(): number {
     let bytes = packs.list().reduce((sum, pack) => sum + pack.bytes, 0);
-    for (const { path } of looseIn(objects)) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    for (const { path } of listLooseObjects(objects)) bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return bytes;
   }
 
@@ -148,11 +149,12 @@ export function createCollector(deps: {
     const at = size();
     const limit = space ? Math.min(most, at * 0.9) : most;
     const oldest = new Date(deps.now().getTime() - days * dayMs).toISOString();
-    removeForsakenTrees();
+    removeAbandonedManifests();
     forgetWorkspaces(deps.now().getTime() - days * dayMs);
     let checkpoints = dropSome(({ created_at: created }) => created < oldest, Number.POSITIVE_INFINITY);
     let removed = await removeUnreferenced();
-    // A tenth of what may go at a time, oldest first, until it fits. Of what is young nothing would be given back yet.
+    // Removes a tenth of the removable checkpoints at a time, oldest first, until the store fits. Objects within the grace period would not
+    // free any space yet.
     const settled = new Date(deps.now().getTime() - grace).toISOString();
     const old = ({ created_at: created }: Removable): boolean => created < settled;
     const tenth = Math.max(1, Math.ceil(finished.all().filter(old).length / 10));
@@ -181,7 +183,7 @@ export function createCollector(deps: {
 
   return {
     async collect({ space = false } = {}) {
-      // Two at once would only get in each other's way; the second wants to know what came of it.
+      // Two concurrent runs would slow each other down. The second one waits for the first.
       await running?.catch(() => undefined);
       running = run(space);
       try {
@@ -196,13 +198,13 @@ export function createCollector(deps: {
       setTimeout(() => {
         waiting = false;
         if (!db.open) return;
-        this.collect().catch((error: unknown) => log("old checkpoints could not be removed; it is tried again later", error));
+        this.collect().catch((error: unknown) => log("old checkpoints could not be removed; retrying later", error));
       }, quietMs).unref();
     },
   };
 }
 
-/** Saved trees of every workspace: what they know of is needed for the next look, and to undo what runs now. */
+/** Saved trees of every workspace. The next scan, and undoing running commands, need the objects they reference. */
 function treesOf(dataDir: string): { path: string; name: string; mtimeMs: number }[] {
   const root = join(dataDir, "effects");
   return readdirs(root).flatMap((folder) =>
@@ -219,13 +221,13 @@ function unlink(path: string): boolean {
     unlinkSync(path);
     return true;
   } catch {
-    // Another window was quicker.
+    // Another window removed it first.
     return false;
   }
 }
 
-/** Contents that are files of their own, with their hash; left-overs of writing have none. */
-function looseIn(objects: string): { path: string; hash: string | null }[] {
+/** Objects stored as single files, with their hash; temporary files of interrupted writes have none. */
+function listLooseObjects(objects: string): { path: string; hash: string | null }[] {
   return readdirs(objects).flatMap((folder) => {
     if (folder === "packs") return [];
     if (!/^[0-9a-f]{2}$/.test(folder)) return folder.endsWith(".tmp") ? [{ path: join(objects, folder), hash: null }] : [];
@@ -236,7 +238,10 @@ function looseIn(objects: string): { path: string; hash: string | null }[] {
   });
 }
 
-/** Renamed first: who uses it at this very moment finds it gone, and writes it anew, or its time says so and it stays. */
+/**
+ * Renames before it checks the age: a concurrent reader either finds the file missing and writes it again, or its access time keeps the
+ * file.
+ */
 function removeIdle(path: string, before: number): boolean {
   try {
     if (statSync(path).mtimeMs >= before) return false;
@@ -249,7 +254,7 @@ function removeIdle(path: string, before: number): boolean {
     unlinkSync(dead);
     return true;
   } catch {
-    // Another window was quicker.
+    // Another window removed it first.
     return false;
   }
 }

@@ -9,13 +9,13 @@ import { errno, fileError } from "../file-errors.ts";
 import { changeMode, type FilePath, hashFile, openForReading, removeFile, statPath, writeAtomic } from "../file-operations.ts";
 import { sha256 } from "../text/encoding.ts";
 
-/** Permission bits of links: systems that keep some do not look at them. */
+/** Permission bits of links: systems that store any ignore them. */
 const linkMode = 0o777;
 const ownerWrite = 0o200;
 
 /**
- * What stands at a path: file, link (its target is not looked at), folder; null for nothing, and behind a link that stands where a folder
- * above was there is nothing. @throws LancelotError for anything else.
+ * Image of a path: file, link (not followed) or folder. Null when nothing exists there, or when a link replaced a folder above it.
+ * @throws LancelotError for any other file type.
  */
 export async function imageOf(path: FilePath): Promise<FileImage> {
   const stats = (await isPlainFolder(dirname(path.absolute))) ? await statPath(path) : null;
@@ -28,8 +28,8 @@ export async function imageOf(path: FilePath): Promise<FileImage> {
 }
 
 /**
- * The same, with its bytes stored. `anything`: links and folders too, and behind a link that stands where a folder above was there is
- * nothing.
+ * The same, and stores the content. `anything` also accepts links and folders, and returns null when a link replaced a folder above the
+ * path.
  */
 export async function storeEntry(path: FilePath, objects: ObjectStore, anything: boolean): Promise<{ image: FileImage; size: number }> {
   if (anything && !(await isPlainFolder(dirname(path.absolute)))) return { image: null, size: 0 };
@@ -56,15 +56,15 @@ async function targetOf(path: FilePath): Promise<Buffer> {
   }
 }
 
-/** True when two images are of the same thing; permissions of links do not count. */
+/** True when two images are equal; permissions of links are ignored. */
 export function sameImage(a: FileImage, b: FileImage): boolean {
   if (a === null || b === null) return a === b;
   return a.kind === b.kind && a.hash === b.hash && (a.kind === "link" || a.mode === b.mode);
 }
 
 /**
- * Makes what stands at a path `to`, if it still is `from`. Missing folders above are made; read-only ones are made writable for the moment.
- * A folder that is not empty is not removed: what is in it is somebody's.
+ * Changes a path to `to` if it still equals `from`. Creates missing parent folders and makes read-only ones writable temporarily.
+ * Never removes a folder with content, because that content may be the user's.
  * @throws LancelotError `conflict`, `denied` (the folder above leads elsewhere), `unavailable`.
  */
 export async function putEntry(path: FilePath, from: FileImage, to: FileImage, objects: Pick<ObjectStore, "get">): Promise<void> {
@@ -98,7 +98,7 @@ export async function putEntry(path: FilePath, from: FileImage, to: FileImage, o
   }
 }
 
-/** Beside it first, so that a host that dies leaves the link or nothing. */
+/** Creates the link under a temporary name first, so that a crash leaves either the finished link or none. */
 async function placeLink(path: FilePath, target: Buffer): Promise<void> {
   const temporary = join(dirname(path.absolute), `.lancelot-${randomBytes(8).toString("hex")}.tmp`);
   await symlink(target, temporary);
@@ -117,19 +117,22 @@ async function removeFolder(path: FilePath, needed: boolean): Promise<void> {
   } catch (error) {
     if (!needed && (errno(error) === "ENOTEMPTY" || errno(error) === "EEXIST")) return;
     if (errno(error) === "ENOTEMPTY" || errno(error) === "EEXIST")
-      throw new LancelotError("conflict", `${path.display} is a folder with files in it now. It was left as it is.`);
+      throw new LancelotError("conflict", `${path.display} is now a folder that contains files. It was not changed.`);
     throw error;
   }
 }
 
-/** Makes the folders above that are missing, and sees that no link is among them. Nothing is done where there is nothing to remove because the folder is gone. */
+/**
+ * Creates missing parent folders and refuses links among them. Does nothing when the entry is to be removed and its folder no longer
+ * exists.
+ */
 async function withWritableFolder(path: FilePath, create: boolean, work: () => Promise<void>): Promise<void> {
   const parent = dirname(path.absolute);
   let handle: FileHandle | null = null;
   try {
     const existing = await deepest(parent);
     if (spelled(await realpath(existing)) !== spelled(existing))
-      throw new LancelotError("denied", `${path.display} leads elsewhere than when it was judged; it was not touched.`);
+      throw new LancelotError("denied", `${path.display} now resolves to a different path than when it was checked. It was not changed.`);
     if (existing !== parent) {
       if (!create) return;
       await mkdir(parent, { recursive: true });
@@ -152,7 +155,7 @@ async function withWritableFolder(path: FilePath, create: boolean, work: () => P
   }
 }
 
-/** The innermost folder above that is there. */
+/** The deepest existing folder of a path. */
 async function deepest(folder: string): Promise<string> {
   try {
     await lstat(folder);
@@ -163,7 +166,7 @@ async function deepest(folder: string): Promise<string> {
   }
 }
 
-/** True for a folder that is there and is reached without a link. */
+/** True for an existing folder that is reached without a link. */
 export async function isPlainFolder(folder: string): Promise<boolean> {
   try {
     return spelled(await realpath(folder)) === spelled(folder);
@@ -172,11 +175,11 @@ export async function isPlainFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** Disks that ignore case, or spell letters otherwise, may answer with another spelling. */
+/** Normalizes spelling, because case-insensitive file systems and those that normalize Unicode may report a different spelling. */
 function spelled(path: string): string {
   return process.platform === "linux" ? path : path.normalize("NFC").toLowerCase();
 }
 
 function changed(path: FilePath): LancelotError {
-  return new LancelotError("conflict", `${path.display} was changed by someone else meanwhile; it was not touched.`);
+  return new LancelotError("conflict", `${path.display} was changed by another program in the meantime. It was not overwritten.`);
 }

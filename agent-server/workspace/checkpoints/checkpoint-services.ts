@@ -11,7 +11,7 @@ import { readCheckpointSettings } from "./checkpoint-settings.ts";
 import { createEffects } from "../effects/effect-watcher.ts";
 import type { Effects } from "../effects/effects.ts";
 
-/** What keeps the past of a workspace: contents, checkpoints, the look at what commands change, and their limits. */
+/** Undo services of a workspace: contents, checkpoints, detection of command changes, and their limits. */
 export interface CheckpointServices {
   readonly objects: ObjectStore;
   readonly checkpoints: Checkpoints;
@@ -24,11 +24,11 @@ export interface CheckpointServicesDeps {
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
-  /** Absolute, links resolved; null without one. */
+  /** Absolute, links resolved; null without a workspace. */
   readonly workspace: string | null;
   /** Folder of the shipped configuration. */
   readonly configDir: string | null;
-  /** True while a task may go on: nothing of it is removed to make space. */
+  /** True while a quest may continue: its checkpoints are not removed to free space. */
   readonly isQuestOpen: (questId: string) => boolean;
   readonly now: () => Date;
   readonly log: Log;
@@ -43,7 +43,7 @@ export function createCheckpointServices(deps: CheckpointServicesDeps): Checkpoi
   const kept = createCheckpoints({ storage, objects, workspace: workspace ?? "", now });
   const checkpoints: Checkpoints = {
     ...kept,
-    /** On a full disk what nobody needs any more makes room, once. */
+    /** On a full disk, collects garbage and retries once. */
     async take(of) {
       try {
         return await kept.take(of);

@@ -15,8 +15,8 @@ export const CheckpointSettings = z.strictObject({
 export type CheckpointSettings = z.infer<typeof CheckpointSettings>;
 
 /**
- * The shipped settings with the owner's laid over them, key by key. A file that cannot be used is left out as a whole, and `onProblem`
- * is told why.
+ * Merges the user's settings over the shipped ones, key by key. An invalid file is ignored as a whole, and `onProblem` gets
+ * the reason.
  */
 export function readCheckpointSettings(deps: {
   configDir: string | null;
@@ -39,7 +39,7 @@ export function readCheckpointSettings(deps: {
             ? error.message.split("\n")[0]
             : "it cannot be read"
           : `${issue.path.join(".") || "it"}: ${issue.message}`;
-      deps.onProblem(`The file config/checkpoints.yaml cannot be used, so the settings before it hold: ${why}.`);
+      deps.onProblem(`The file config/checkpoints.yaml is invalid and is ignored: ${why}.`);
     }
   }
   return CheckpointSettings.parse(laid);

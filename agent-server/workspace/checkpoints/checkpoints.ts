@@ -9,55 +9,58 @@ import type { ObjectStore } from "./object-store.ts";
 import { storeEntry } from "./checkpoint-entries.ts";
 import { type FilePath, temporaryName } from "../file-operations.ts";
 
-/** A file an effect may change. `planned` is what it is about to become (null: gone), where that is known before. */
+/** A file an effect may change. `planned` is the intended content, when known in advance (null: deleted). */
 export interface Touch {
   readonly path: FilePath;
   readonly planned?: Buffer | null;
-  /** Permission bits it is about to have; those it has (of a new file: whatever the system gives) unless said. */
+  /** Intended permission bits. By default the current ones; for a new file, the system's default. */
   readonly plannedMode?: number;
-  /** Instead of `planned`: something that is in the object store already, or no file's. Then the path may be that of a link or a folder. */
+  /**
+   * Replaces `planned`: content that is already in the object store, or an entry that is not a file. The path may then be a link or a
+   * folder.
+   */
   readonly plannedImage?: FileImage;
 }
 
-/** One file of a checkpoint. `after` is undefined when the effect never told what it left: its host died. */
+/** One file of a checkpoint. `after` is undefined when the host died before it recorded the result. */
 export interface CheckpointFile {
   readonly path: FilePath;
   readonly before: FileImage;
   readonly after: FileImage | undefined;
-  /** What the effect was about to leave; undefined when it did not say. */
+  /** The intended state; undefined when the effect did not declare one. */
   readonly planned: FileImage | undefined;
-  /** Why it cannot be undone: what it held was not kept, or two changed it at once; null when it can. */
+  /** Why it cannot be undone: its content was not kept, or two actions changed it concurrently. Null when it can be undone. */
   readonly lost: "unkept" | "shared" | null;
 }
 
-/** `restore`: one that the next host completes when its own dies. */
+/** `restore`: the next host completes it when this host dies. */
 export type CheckpointKind = "action" | "restore" | "command";
 
-/** Before-images of what an effect may change, kept so that it can be undone exactly. */
+/** Before-images of files that effects may change, stored so that each effect can be undone exactly. */
 export interface Checkpoints {
-  /** Stores the files as they are; durable when it returns. */
+  /** Stores the current state of the files; durable when it returns. */
   take(of: { questId: string | null; receiptId: string | null; touches: readonly Touch[]; kind?: "action" | "restore" }): Promise<string>;
-  /** Stores what the effect left in files, and says what that is, in their order. */
+  /** Stores the resulting state of the files and returns it in the same order. */
   finishFiles(checkpointId: string, paths: readonly FilePath[]): Promise<FileImage[]>;
   finish(checkpointId: string): void;
   list(filter: { questId?: string; limit: number }): Checkpoint[];
-  /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were taken. @throws LancelotError `not_found`. */
+  /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were recorded. @throws LancelotError `not_found`. */
   files(of: { id: string } | { questId: string }): CheckpointFile[];
-  /** The task a checkpoint was taken for; null for none, or none such. */
+  /** The quest a checkpoint belongs to; null when there is none, or no such checkpoint. */
   questOf(id: string): string | null;
-  /** Receipts of the actions a checkpoint, or every checkpoint of a quest, was taken for. */
+  /** Receipts of the actions behind a checkpoint, or behind every checkpoint of a quest. */
   receipts(of: { id: string } | { questId: string }): string[];
-  /** True when a checkpoint taken after this one holds the file: an action of ours came later and may have changed it. */
+  /** True when a later checkpoint contains the file: a later action may have changed it. */
   touchedLater(checkpointId: string, path: FilePath): boolean;
-  /** Restores that hosts now dead left half done: each is this host's from now on. */
+  /** Takes over interrupted restores of hosts that died. */
   adopt(): { id: string; questId: string | null; receiptId: string | null }[];
-  /** How many checkpoints of these were removed to make space, and when the last of them was; null when none. */
+  /** Number of these checkpoints that were removed to free space, and the time of the last removal; null when none. */
   dropped(of: { id: string } | { questId: string }): { count: number; at: string } | null;
-  /** Removes what a host that died while it wrote left beside files. */
+  /** Removes temporary files of hosts that died during a write. */
   sweep(): SweptAction[];
 }
 
-/** An action whose host died before it said what it left. */
+/** An action whose host died before it recorded the result. */
 export interface SweptAction {
   readonly id: string;
   readonly questId: string | null;
@@ -243,7 +246,7 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
       for (const row of rows) {
         if (storage.hostAlive(row.host_id)) continue;
         removeTemporaries(dirname(row.absolute));
-        // A restore is completed first.
+        // An interrupted restore is completed instead.
         if (row.kind !== "action") continue;
         close.run(row.id);
         swept.set(row.id, { id: row.id, questId: row.quest_id, receiptId: row.receipt_id });
@@ -253,7 +256,7 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
   };
 }
 
-/** One row of a checkpoint as it is meant. */
+/** Parses one checkpoint row. */
 export function toFile(row: FileRow): CheckpointFile {
   return {
     path: { absolute: row.absolute, display: row.path },
@@ -264,7 +267,7 @@ export function toFile(row: FileRow): CheckpointFile {
   };
 }
 
-/** Hash and mode of an image as its columns. */
+/** Hash and mode of an image as column values. */
 export function columns(image: FileImage): [hash: string | null, mode: number | null] {
   return [image === null || image.kind === "folder" ? null : image.hash, image?.mode ?? null];
 }
@@ -275,10 +278,10 @@ function toImage(hash: string | null, mode: number | null, kind: string | null):
   return kind === "link" ? { hash, mode: mode ?? 0o777, kind } : { hash, mode: mode ?? 0o644 };
 }
 
-/** Files of a checkpoint that are listed. */
+/** Files listed per checkpoint. */
 const maxListed = 500;
 
-/** As many files as may be open at once beside what else the host does. */
+/** Files processed concurrently, limited because each one is open during that time. */
 const batch = 32;
 
 async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
@@ -292,7 +295,7 @@ function removeTemporaries(folder: string): void {
   try {
     names = readdirSync(folder);
   } catch {
-    // The folder is gone, and what was in it.
+    // The folder no longer exists, and neither do its temporary files.
     return;
   }
   for (const name of names) if (temporaryName.test(name)) rmSync(join(folder, name), { force: true });

@@ -4,15 +4,15 @@ import { type CheckpointFile, columns, type FileRow, toFile } from "./checkpoint
 import { type FileImage } from "./file-image.ts";
 import type { FilePath } from "../file-operations.ts";
 
-/** A file that a command changed, as its checkpoint keeps it. */
+/** A file that a command changed, as its checkpoint stores it. */
 export interface CommandFile {
   readonly path: FilePath;
   readonly before: FileImage;
   readonly after: FileImage;
-  /** Bytes before; 0 for nothing. */
+  /** Size before the command in bytes; 0 when it did not exist. */
   readonly size: number;
   readonly lost: "unkept" | "shared" | null;
-  /** Null where nothing stood before, or of what stood the hash is not known. */
+  /** Null when it did not exist before, or when its earlier hash is unknown. */
   readonly beforeKind: "file" | "link" | "folder" | null;
 }
 
@@ -22,21 +22,21 @@ export interface OpenCommand {
   readonly receiptId: string | null;
 }
 
-/** Checkpoints of commands: open while one runs, filled when it is known what it changed. */
-export interface CommandCheckpoints {
-  /** Null while a living host has another one open in this workspace. */
+/** Checkpoints of commands: opened before a command runs, filled when its changes are known. */
+export interface CommandCheckpointStore {
+  /** Null while a live host has an open checkpoint in this workspace. */
   open(of: { questId: string | null; receiptId: string | null }): string | null;
-  /** Those of hosts that died, and forsaken ones of this host; each is this host's from now on. `active`: those that are under way here. */
+  /** Takes over the checkpoints of hosts that died and abandoned ones of this host. `active`: checkpoints of commands that run here. */
   adopt(active: ReadonlySet<string>): OpenCommand[];
-  /** What other actions wrote since this one was opened, by absolute path, in order. */
+  /** Changes that other actions recorded since this checkpoint was opened, by absolute path, in order. */
   others(id: string): Map<string, CheckpointFile[]>;
-  /** Writes down what was changed, and closes it. */
+  /** Records the changed files and closes the checkpoint. */
   fill(id: string, files: readonly CommandFile[]): void;
-  /** Nothing was changed. */
+  /** Removes the checkpoint of a command that changed nothing. */
   discard(id: string): void;
 }
 
-export function createCommandCheckpoints(deps: { storage: Storage; workspace: string; now: () => Date }): CommandCheckpoints {
+export function createCommandCheckpointStore(deps: { storage: Storage; workspace: string; now: () => Date }): CommandCheckpointStore {
   const { storage, workspace, now } = deps;
   const { db } = storage;
   const insert = db.prepare(

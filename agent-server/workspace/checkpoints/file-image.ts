@@ -1,5 +1,5 @@
 /**
- * State of a file at one moment: the hash its bytes are stored under and its permission bits; null when it was not there. Of a link the
- * hash is that of its target, of a folder there is none (empty).
+ * State of a path at one moment: the hash of its content and its permission bits; null when it did not exist. The hash of a link is that
+ * of its target; a folder's hash is empty.
  */
 export type FileImage = { readonly hash: string; readonly mode: number; readonly kind?: "link" | "folder" } | null;

@@ -8,38 +8,38 @@ import { errno } from "../file-errors.ts";
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** Bytes of contents that are compressed together, and that a pack may have before the next one is begun. */
+/** Bytes of content per compressed block, and the size at which a new pack is started. */
 const blockBytes = 1024 * 1024;
 const packBytes = 64 * 1024 * 1024;
-/** Blocks kept unpacked: files of one folder lie side by side. */
+/** Number of uncompressed blocks in the cache; files of one folder are usually in the same block. */
 const keptBlocks = 4;
 
 /**
- * Many small contents in few files: a first look at a workspace stores a hundred thousand of them, and a file and a flush each
- * would take minutes. Where each lies is in the database.
+ * Stores many small contents in few files. The first scan of a workspace may store a hundred thousand contents, and one file and flush per
+ * content would take minutes. The database holds the position of each.
  */
 export interface Packs {
-  /** True when it is there; it then is not collected for a while. */
+  /** True when the content exists; using it also protects it from collection for a while. */
   use(hash: string): boolean;
-  /** Null when it is not there. */
+  /** Null when it does not exist. */
   get(hash: string): Promise<Buffer | null>;
   writer(): PackWriter;
-  /** Those there are, with the bytes of what is still in each. */
+  /** All packs, with the bytes of the contents that are still referenced. */
   list(): { id: number; bytes: number; live: number }[];
-  /** Hashes of what nobody used since `before` (ms since 1970). */
+  /** Hashes that were not used since `before` (ms since 1970). */
   idle(before: number): string[];
-  /** Forgets what is idle still. @returns how many. */
+  /** Deletes the entries that are still idle. @returns their number. */
   forget(hashes: readonly string[], before: number): number;
-  /** Gives back the space of what was forgotten: writes packs that are half empty anew, removes those of hosts that died. */
+  /** Frees space: rewrites packs that are mostly unused and removes packs of hosts that died. */
   compact(): Promise<void>;
 }
 
 export interface PackWriter {
-  /** Bytes that are there already are not written again. */
+  /** Existing contents are not written again. */
   add(hash: string, bytes: Buffer): Promise<void>;
   /** Durable when it returns. */
   end(): Promise<void>;
-  /** Leaves nothing of what is not durable yet. */
+  /** Discards everything that is not durable yet. */
   abort(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ interface Place {
   compressed: number;
   start: number;
   size: number;
-  /** Bytes of the block before it was compressed. */
+  /** Size of the uncompressed block in bytes. */
   whole: number;
 }
 
@@ -102,7 +102,7 @@ export function createPacks({ storage, now = Date.now }: { storage: Storage; now
   }
 
   async function get(hash: string): Promise<Buffer | null> {
-    // Another window may write a pack anew between the look-up and the opening.
+    // Another window may rewrite a pack between the lookup and the opening.
     for (let tries = 0; ; tries += 1) {
       const place = find.get(Buffer.from(hash, "hex"));
       if (place === undefined) return null;
@@ -115,7 +115,7 @@ export function createPacks({ storage, now = Date.now }: { storage: Storage; now
     }
   }
 
-  /** `moves`: what is added is in another pack and is to lie in this one from now on. */
+  /** `moves`: contents move here from another pack. */
   function writer({ moves }: { moves: boolean }): PackWriter {
     let current: { id: number; handle: FileHandle; at: number } | null = null;
     let pending: { hash: string; bytes: Buffer }[] = [];
@@ -209,7 +209,7 @@ export function createPacks({ storage, now = Date.now }: { storage: Storage; now
 
   async function removePack(id: number): Promise<void> {
     drop.run(id);
-    // Held open by another window on a system that does not permit this: it is removed as a stray the next time.
+    // Some systems refuse to delete a file that another window has open. The next run removes it.
     await unlink(fileOf(id)).catch(() => undefined);
   }
 

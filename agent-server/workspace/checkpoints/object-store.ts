@@ -13,27 +13,27 @@ import { sha256 } from "../text/encoding.ts";
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
-/** Above this many bytes a file is copied through as it is, without holding it in memory. */
+/** Files above this many bytes are copied uncompressed, without loading them into memory. */
 const compressBelow = 8 * 1024 * 1024;
 
-/** File contents by their SHA-256, each stored once, in the data folder and never in the user's repository. */
+/** File contents by SHA-256, each stored once, in the data folder and never in the user's repository. */
 export interface ObjectStore {
   put(bytes: Uint8Array): Promise<string>;
-  /** Stores what an open file holds, however large. */
+  /** Stores the content of an open file of any size. */
   putFile(handle: FileHandle, size: number): Promise<string>;
-  /** @throws LancelotError `not_found` when it is gone or damaged. */
+  /** @throws LancelotError `not_found` when the content is missing or damaged. */
   get(hash: string): Promise<Buffer>;
-  /** True when it is there; it then is not collected for a while. */
+  /** True when the content exists; using it also protects it from collection for a while. */
   use(hash: string): Promise<boolean>;
   readonly packs: Packs | undefined;
 }
 
-/** `packs`: where many small ones lie together. Without them each is a file of its own. */
+/** @param packs storage for many small contents; without it, each content is a separate file */
 export function createObjectStore(dataDir: string, packs?: Packs): ObjectStore {
   const root = join(dataDir, "objects");
   const place = (hash: string) => join(root, hash.slice(0, 2), hash.slice(2));
 
-  /** Looks by touching it: what was used a moment ago is not collected, whichever window collects. */
+  /** Checks existence by updating the access time, so that no window collects recently used content. */
   async function use(hash: string): Promise<boolean> {
     if (packs?.use(hash) === true) return true;
     const at = new Date();
@@ -79,7 +79,8 @@ export function createObjectStore(dataDir: string, packs?: Packs): ObjectStore {
       await mkdir(root, { recursive: true, mode: 0o700 });
       const temporary = join(root, `${randomBytes(8).toString("hex")}.tmp`);
       try {
-        // A copy that shares its blocks with the file where the file system can do that; hashed as it was copied, whoever writes meanwhile.
+        // Copies with shared blocks where the file system supports it, and hashes the copy, so that concurrent writes cannot change the
+        // result.
         if (process.platform === "linux") await copyFile(`/proc/self/fd/${handle.fd}`, temporary, constants.COPYFILE_FICLONE);
         else
           await pipeline(createReadStream("", { fd: handle, autoClose: false, start: 0 }), createWriteStream(temporary, { flags: "wx" }));
@@ -111,7 +112,7 @@ export function createObjectStore(dataDir: string, packs?: Packs): ObjectStore {
 
     async get(hash) {
       const bytes = (await packed(packs, hash)) ?? (await readObject(place(hash)));
-      if (sha256(bytes) !== hash) throw new LancelotError("not_found", "A stored file version is damaged; it cannot be restored.");
+      if (sha256(bytes) !== hash) throw new LancelotError("not_found", "A stored file version is damaged and cannot be restored.");
       return bytes;
     },
   };
@@ -121,7 +122,7 @@ async function packed(packs: Packs | undefined, hash: string): Promise<Buffer | 
   try {
     return (await packs?.get(hash)) ?? null;
   } catch (error) {
-    throw new LancelotError("not_found", "A stored file version is damaged; it cannot be restored.", { cause: error });
+    throw new LancelotError("not_found", "A stored file version is damaged and cannot be restored.", { cause: error });
   }
 }
 
@@ -130,11 +131,11 @@ async function readObject(path: string): Promise<Buffer> {
     return await unzip(await readFile(`${path}.gz`));
   } catch (error) {
     if (errno(error) !== "ENOENT")
-      throw new LancelotError("not_found", "A stored file version is damaged; it cannot be restored.", { cause: error });
+      throw new LancelotError("not_found", "A stored file version is damaged and cannot be restored.", { cause: error });
   }
   try {
     return await readFile(path);
   } catch (error) {
-    throw new LancelotError("not_found", "A stored file version is gone from the data folder; it cannot be restored.", { cause: error });
+    throw new LancelotError("not_found", "A stored file version is missing from the data folder and cannot be restored.", { cause: error });
   }
 }

@@ -9,7 +9,7 @@ import type { Plan, Refusal, Reversal } from "./restore-plan.ts";
 import { openGit } from "../git/git.ts";
 import { sha256 } from "../text/encoding.ts";
 
-/** True when two states of a repository's index name the same files: git writes it anew for having looked at them. */
+/** True when two versions of a repository's index list the same files. Git rewrites the index whenever it refreshes file statistics. */
 export async function sameIndex(workTree: string, one: Buffer, other: Buffer): Promise<boolean> {
   if (one.equals(other)) return true;
   const folder = await mkdtemp(join(tmpdir(), "lancelot-index-"));
@@ -23,7 +23,7 @@ export async function sameIndex(workTree: string, one: Buffer, other: Buffer): P
     }
     return listed[0] === listed[1];
   } catch (error) {
-    // One that git does not read differs from any other.
+    // An index that git cannot read differs from any other.
     if (error instanceof LancelotError) return false;
     throw error;
   } finally {
@@ -31,7 +31,7 @@ export async function sameIndex(workTree: string, one: Buffer, other: Buffer): P
   }
 }
 
-/** What git writes beside its state: whatever became of it, nothing depends on it. */
+/** Files that git writes besides its state; nothing depends on their content. */
 const incidental = /^(?:COMMIT_EDITMSG|FETCH_HEAD|ORIG_HEAD|MERGE_MSG|SQUASH_MSG|gc\.log|gc\.pid|description|info\/.*|.*\.lock)$/;
 const isLog = /^(?:modules\/.+\/|worktrees\/[^/]+\/)?logs\//;
 const isObject = /^(?:modules\/.+\/)?objects\//;
@@ -44,8 +44,8 @@ interface Group {
 }
 
 /**
- * A repository goes back as a whole or not at all: HEAD, branches and index that do not fit each other are worse than a commit too many.
- * What it lost of its objects is put back in any case, and what its logs gained stays.
+ * Restores a repository completely or not at all, because a HEAD, branches and index that do not match are worse than an extra commit.
+ * Missing objects are always restored, and log entries that were added are kept.
  */
 export async function settleRepositories(plan: Plan, objects: ObjectStore): Promise<Plan> {
   const groups = new Map<string, Group>();
@@ -75,7 +75,7 @@ async function settle(group: Group, objects: ObjectStore): Promise<Plan> {
   const objectsBack = group.reversals.filter(({ file, target }) => isObject.test(inner(file.display)) && target !== null);
   const reversals: Reversal[] = [];
   for (const reversal of group.reversals) {
-    // A log that was appended to stays: what was committed can still be found by it.
+    // Keeps a log that was appended to, so that its commits remain reachable.
     if (!isLog.test(inner(reversal.file.display)) || !(await grew(reversal, objects))) reversals.push(reversal);
   }
   const conflicts: Refusal[] = [];
@@ -87,13 +87,13 @@ async function settle(group: Group, objects: ObjectStore): Promise<Plan> {
     else reversals.push(again);
   }
   const busy = ["index.lock", "HEAD.lock"].some((name) => existsSync(join(group.absolute, name)));
-  if (busy) return refuse(group, objectsBack, "Git is at work in this repository. Try again when it has ended.");
+  if (busy) return refuse(group, objectsBack, "Another git process is running in this repository. Try again when it has finished.");
   if (conflicts.length > 0) {
     const names = conflicts.slice(0, 3).map(({ path }) => inner(path));
     return refuse(
       group,
       objectsBack,
-      `Its branches, HEAD and index stay as they are: something else was done in the repository since (${names.join(", ")}${conflicts.length > 3 ? ", …" : ""}).`,
+      `Branches, HEAD and index were not changed, because the repository has changed since (${names.join(", ")}${conflicts.length > 3 ? ", …" : ""}).`,
     );
   }
   return { reversals, conflicts: [] };
@@ -103,7 +103,7 @@ function refuse({ folder }: Group, reversals: Reversal[], message: string): Plan
   return { reversals, conflicts: [{ path: folder, message, touches: [] }] };
 }
 
-/** The index counts by what it says: looking at files rewrites it. */
+/** Compares the index by its entries, because refreshing file statistics rewrites it. */
 async function indexReversal(group: Group, { touches, path }: Refusal, objects: ObjectStore): Promise<Reversal | null> {
   const [first, last] = [touches[0], touches.at(-1)];
   if (first === undefined || last?.after === undefined || last.after === null || touches.some(({ lost }) => lost !== null)) return null;
@@ -115,7 +115,7 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
   } catch {
     return null;
   }
-  // What each command found has to be what the one before it left.
+  // Each command must have started from the state that the previous one left.
   for (const [at, touch] of touches.entries()) {
     const [left, found] = [await load(touch.after), at + 1 === touches.length ? now : await load(touches[at + 1]?.before)];
     if (left === null || found === null || !(await sameIndex(workTree, left, found))) return null;
@@ -125,7 +125,7 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
   return { file, current, target: first.before, unsaved: null, touches };
 }
 
-/** True when a file begins with what it is to hold, and goes on. */
+/** True when a file starts with its target content and continues after it. */
 async function grew({ file, current, target }: Reversal, objects: ObjectStore): Promise<boolean> {
   if (current === null || target === null || current.kind !== undefined || target.kind !== undefined) return false;
   const then = await objects.get(target.hash);

@@ -5,11 +5,11 @@ import { readWhole } from "../file-operations.ts";
 import { decodeText } from "../text/encoding.ts";
 import { unifiedDiff } from "../text/hunks.ts";
 
-/** Files of which the lines are shown, and bytes of one above which they are not. */
+/** Number of files with line diffs, and the size in bytes above which a file has none. */
 const maxShown = 500;
 const maxBytes = 2 * 1024 * 1024;
 
-/** What a restore would do, for people: one unified diff a file, a sentence for what has no lines. */
+/** Describes a restore for people: one unified diff per file, or a sentence for files without lines. */
 export async function describeReversals(
   { reversals, conflicts }: Plan,
   { objects }: { objects: ObjectStore },
@@ -20,7 +20,7 @@ export async function describeReversals(
     const diff =
       described.length < maxShown
         ? await describe(reversal, objects)
-        : `(${wordOf(reversal)}; its lines are not shown among this many files)\n`;
+        : `(${wordOf(reversal)}; line diff omitted because of the number of files)\n`;
     described.push({ path, diff });
   }
   return [...described, ...conflicts.map(({ path, message }) => ({ path, diff: `(not restored: ${message})` }))];
@@ -39,17 +39,17 @@ async function describe(reversal: Reversal, objects: ObjectStore): Promise<strin
   const [from, to] = [now === null ? null : decodeText(now), then === null ? null : decodeText(then)];
   if ((now !== null && from === null) || (then !== null && to === null)) return `Binary file ${path} differs\n`;
   if ((now?.byteLength ?? 0) > maxBytes || (then?.byteLength ?? 0) > maxBytes)
-    return `(${wordOf(reversal)}; it is too large to show its lines)\n`;
+    return `(${wordOf(reversal)}; too large for a line diff)\n`;
   const text = unifiedDiff(path, unsaved ?? from?.text ?? null, to?.text ?? null);
   const modes = current !== null && target !== null && current.mode !== target.mode;
   return modes ? `old mode ${current.mode.toString(8)}\nnew mode ${target.mode.toString(8)}\n${text}` : text;
 }
 
 function wordOf({ current, target }: Pick<Reversal, "current" | "target">): string {
-  if (target === null) return `this ${nameOf(current)} is removed`;
-  if (current === null) return `this ${nameOf(target)} is made again`;
-  if (nameOf(current) !== nameOf(target)) return `this ${nameOf(current)} becomes a ${nameOf(target)} again`;
-  return `this ${nameOf(target)} is put back`;
+  if (target === null) return `this ${nameOf(current)} will be deleted`;
+  if (current === null) return `this ${nameOf(target)} will be created again`;
+  if (nameOf(current) !== nameOf(target)) return `this ${nameOf(current)} will become a ${nameOf(target)} again`;
+  return `this ${nameOf(target)} will be restored`;
 }
 
 function nameOf(image: FileImage): string {

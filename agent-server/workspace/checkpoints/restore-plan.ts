@@ -8,10 +8,10 @@ import { imageOf, sameImage } from "./checkpoint-entries.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { readWhole } from "../file-operations.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "../text/encoding.ts";
-import { mergeFiles } from "../text/merge.ts";
+import { mergeFiles } from "../text/three-way-merge.ts";
 import type { TargetFile, WorkspaceFiles } from "../workspace-files.ts";
 
-/** A file that is to go back to what it was; both states are in the object store, or on the disk as `current`. */
+/** A file to restore; both states are in the object store, or on the disk as `current`. */
 export interface Reversal {
   readonly file: TargetFile;
   readonly current: FileImage;
@@ -19,7 +19,7 @@ export interface Reversal {
   /** Unsaved text of the editor; null when there is none. */
   readonly unsaved: string | null;
   readonly touches: readonly CheckpointFile[];
-  /** A folder above that something else stands in the place of now, and that is put back first. */
+  /** A parent folder that was replaced by another entry and that is restored first. */
   readonly below?: string;
 }
 
@@ -40,10 +40,10 @@ export interface PlanDeps {
   readonly governance: Pick<Governance, "resolvePath">;
 }
 
-/** How many files are looked at side by side. */
+/** Number of files examined concurrently. */
 const batch = 16;
 
-/** What taking touches back comes to now, file by file. What was done to a file since is merged, or the file is left and named. */
+/** Plans, per file, how to revert these touches. Merges later edits; files that do not merge are kept and named. */
 export async function planReversals(touched: readonly CheckpointFile[], deps: PlanDeps): Promise<Plan> {
   const byPath = [...Map.groupBy(touched, (file) => file.path.absolute)].toSorted(([a], [b]) => a.length - b.length);
   const plan: Plan = { reversals: [], conflicts: [] };
@@ -60,7 +60,7 @@ export async function planReversals(touched: readonly CheckpointFile[], deps: Pl
       }
     }
   };
-  // Folders first, from the top: what was in one that is a link or a file now is behind that no more.
+  // Processes folders top-down: when a folder was replaced by a link or file, its former content is not behind that entry.
   const wasFolder = ([, touches]: (typeof byPath)[number]): boolean =>
     touches.some(({ before, after }) => before?.kind === "folder" || after?.kind === "folder");
   for (const one of byPath.filter(wasFolder)) {
@@ -92,7 +92,7 @@ async function planOne(
       return target === null ? null : { file, current: null, target, unsaved: null, touches, below };
     }
     const file = resolveTarget(absolute, display, deps.governance);
-    const disk = exactlyThere(absolute) ? await imageOf(file) : null;
+    const disk = existsWithExactName(absolute) ? await imageOf(file) : null;
     const plain = disk === null || disk.kind === undefined;
     const unsaved = plain ? await deps.files.unsavedText(file) : null;
     const bytes = unsaved === null || disk === null ? null : encodeLike(unsaved, await bytesOf(file));
@@ -105,14 +105,14 @@ async function planOne(
   }
 }
 
-/** Where a path of a checkpoint leads now: a link in its last part is not followed. @throws LancelotError `denied`. */
+/** Resolves the current location of a checkpoint's path, without following a link in its last part. @throws LancelotError `denied`. */
 export function resolveTarget(absolute: string, display: string, governance: Pick<Governance, "resolvePath">): TargetFile {
   const resolved = governance.resolvePath(absolute);
-  // Of a link it is its own place that counts; where it leads may be nowhere, or in a circle.
+  // Only the link's own location matters; its target may not exist or may be a loop.
   if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
   if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
   const above = governance.resolvePath(dirname(absolute));
-  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute) throw new LancelotError("denied", "It leads elsewhere now.");
+  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute) throw new LancelotError("denied", "It now resolves to a different path.");
   return { absolute, display, asked: absolute, inside: above.inside };
 }
 
@@ -132,8 +132,8 @@ function isLink(absolute: string): boolean {
   }
 }
 
-/** Where disks ignore case, `Name` is found when `name` is there; then it is not. */
-function exactlyThere(absolute: string): boolean {
+/** Case-insensitive file systems find `name` under the path `Name`; this compares the exact spelling. */
+function existsWithExactName(absolute: string): boolean {
   if (process.platform === "linux") return true;
   try {
     const name = basename(absolute).normalize("NFC");
@@ -147,7 +147,7 @@ async function bytesOf(file: TargetFile): Promise<Buffer> {
   return (await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? Buffer.alloc(0);
 }
 
-/** Follows the touches of one file back from what it is now. `unsaved`: its bytes where they are not those of the disk. */
+/** Reverts the touches of one file from its current state. `unsaved`: its bytes in the editor, when they differ from the disk. */
 async function reverse(
   touches: readonly CheckpointFile[],
   current: FileImage,
@@ -166,16 +166,16 @@ async function reverse(
     if (lost === "unkept")
       throw new LancelotError(
         "conflict",
-        "What it held before was not kept: it was too large, or there was no space. It was left as it is.",
+        "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
       );
     if (lost === "shared")
-      throw new LancelotError("conflict", "A command and something else changed it at the same time, so it was left as it is.");
-    // A host that died may or may not have written what it planned. Taking that out of a file it never reached changes nothing.
+      throw new LancelotError("conflict", "A command and another program changed it at the same time, so it was not changed.");
+    // A host that died may or may not have written its planned content. Reverting a write that never happened changes nothing.
     const image = after === undefined ? planned : after;
     if (image === undefined)
-      throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so what it held then is not known.");
-    if (isAs(state, image)) {
-      // Whether it can be had is known before anything is touched.
+      throw new LancelotError("conflict", "Lancelot was stopped while it wrote this file, so its content at that time is unknown.");
+    if (matchesState(state, image)) {
+      // Load the content before anything is written, to make sure that it exists.
       await load(before);
       state = before;
     } else state = await merge({ after: image, state, before }, load, objects);
@@ -183,12 +183,12 @@ async function reverse(
   return state;
 }
 
-/** Of a folder its being there counts: permissions somebody gave it since do not stand in the way. */
-function isAs(state: FileImage, image: FileImage): boolean {
+/** For folders only existence counts: a later permission change must not block the restore. */
+function matchesState(state: FileImage, image: FileImage): boolean {
   return sameImage(state, image) || (state?.kind === "folder" && image?.kind === "folder");
 }
 
-/** Takes the step from `after` back to `before` out of a file that was edited since. @throws LancelotError `conflict`. */
+/** Applies the reverse step from `after` to `before` to a file that was edited since. @throws LancelotError `conflict`. */
 async function merge(
   { after, state, before }: { after: FileImage; state: FileImage; before: FileImage },
   load: (image: FileImage) => Promise<Buffer | null>,
@@ -215,7 +215,7 @@ function textOf(bytes: Buffer | null): { text: string | null; encoding: Encoding
 }
 
 function edited(): LancelotError {
-  return new LancelotError("conflict", "It was edited since in a way that does not merge. It was left as it is.");
+  return new LancelotError("conflict", "It was edited since, and the edits do not merge. It was not changed.");
 }
 
 function encodeLike(text: string, bytes: Buffer): Buffer {
@@ -226,13 +226,13 @@ function encodeLike(text: string, bytes: Buffer): Buffer {
 type Step = { readonly file: TargetFile; readonly current: FileImage; readonly target: FileImage };
 
 /**
- * The order in which entries change places: what goes makes room for what comes, folders go after what is in them and come before it.
+ * Order in which entries are restored: removals first, folders after their content when removed and before it when created.
  */
 export function inOrder<T extends Step>(all: readonly T[]): T[] {
   return wavesOf(all).flat();
 }
 
-/** The same in waves: what is in one wave may be done side by side, as far as it lies in different folders. */
+/** The same as waves: entries of one wave may be restored concurrently when they are in different folders. */
 export function wavesOf<T extends Step>(all: readonly T[]): T[][] {
   const rankOf = ({ file, current, target }: T): number => {
     const depth = file.absolute.split(/[/\\]/).length;
@@ -243,7 +243,7 @@ export function wavesOf<T extends Step>(all: readonly T[]): T[][] {
   return [...byRank].toSorted(([a], [b]) => a - b).map(([, wave]) => wave);
 }
 
-/** Does the waves one after the other, and of each `width` folders side by side, in a folder one entry after the other. */
+/** Processes the waves in sequence: `width` folders of a wave concurrently, and the entries of a folder in sequence. */
 export async function inWaves<T extends Step>(all: readonly T[], width: number, work: (one: T) => Promise<void>): Promise<void> {
   for (const wave of wavesOf(all)) {
     const folders = [...Map.groupBy(wave, ({ file }) => dirname(file.absolute)).values()];

@@ -5,33 +5,33 @@ import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { PackWriter } from "../checkpoints/object-packs.ts";
 import { hashFile, openForReading } from "../file-operations.ts";
 import { sha256 } from "../text/encoding.ts";
-import { classesOf } from "./retention-class.ts";
+import { retentionClasses } from "./retention-class.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { type Entry, entriesOf, factsOf, flag, flagsOf, type Folder, pathOf, setFacts, setFlags, setHash } from "./file-tree.ts";
 import { createPace, isRacy, type Walked } from "./tree-walk.ts";
 
-/** Files above this many bytes are read in pieces, behind the event loop's back. */
+/** Files above this many bytes are read in chunks, asynchronously. */
 const largeBytes = 4 * 1024 * 1024;
-/** Between two words of progress, in files. */
+/** Number of files between two progress messages. */
 const progressEvery = 5_000;
 
-export interface KeepOptions {
+export interface CaptureOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Without: what is not to be kept is not even read. */
+  /** When false, files whose content is not stored are not read. */
   readonly hashAll: boolean;
-  /** Without: only hashes are taken. */
+  /** When false, only hashes are computed. */
   readonly store: boolean;
   readonly onProgress?: ((words: string) => void) | undefined;
 }
 
 /**
- * Reads what is not known of a tree yet and stores it, the owner's work first, as far as the settings permit. Durable when it returns.
- * @throws LancelotError `cancelled`; what the system says of a full disk.
+ * Reads and stores the contents of a tree that are not known yet, the user's files first, within the limits of the settings. Durable when
+ * it returns. @throws LancelotError `cancelled`; the system's error on a full disk.
  */
-export async function keep(
+export async function captureContents(
   { root, fresh }: Walked,
   { workspace, objects, settings }: { workspace: string; objects: ObjectStore; settings: CheckpointSettings },
-  { signal, hashAll, store, onProgress }: KeepOptions,
+  { signal, hashAll, store, onProgress }: CaptureOptions,
 ): Promise<void> {
   if (fresh.length === 0) return;
   const fits = await budget(root, workspace, settings, signal ?? new AbortController().signal);
@@ -47,7 +47,7 @@ export async function keep(
         if (signal?.aborted === true) throw new LancelotError("cancelled", "Stopped before anything was done.");
         await pace();
       }
-      if (done % progressEvery === 0) onProgress?.(`CheckpointServices what the files hold: ${done} of ${fresh.length}`);
+      if (done % progressEvery === 0) onProgress?.(`Saving file contents: ${done} of ${fresh.length}`);
       const keeps = store && fits(entry);
       if (keeps || hashAll) await readEntry(entry, { workspace, objects, writer: store ? writer : null, keeps });
     }
@@ -58,7 +58,7 @@ export async function keep(
   }
 }
 
-/** Says of each entry whether its bytes are kept. */
+/** Decides for each entry whether its content is stored. */
 async function budget(
   root: Folder,
   workspace: string,
@@ -70,7 +70,7 @@ async function budget(
   let total = 0;
   for (const entry of entriesOf(root)) if (!isLarge(entry)) total += factsOf(entry).size;
   if (total <= inAll) return (entry) => !isLarge(entry);
-  const classOf = await classesOf(workspace, new Set(settings.generated_folders), signal);
+  const classOf = await retentionClasses(workspace, new Set(settings.generated_folders), signal);
   const classes: Entry[][] = [[], [], []];
   for (const entry of entriesOf(root)) if (!isLarge(entry)) classes[classOf(pathOf(entry))]?.push(entry);
   const fitting = new Map<Folder, Set<number>>();
@@ -88,7 +88,7 @@ async function budget(
 const noFollow = constants.O_NOFOLLOW ?? 0;
 const nonBlock = constants.O_NONBLOCK ?? 0;
 
-/** Takes the hash, and with a writer the bytes, of what stands there now. What cannot be read stays unknown. */
+/** Hashes the current content, and stores it when a writer is given. Entries that cannot be read stay unknown. */
 async function readEntry(
   entry: Entry,
   { workspace, objects, writer, keeps }: { workspace: string; objects: ObjectStore; writer: PackWriter | null; keeps: boolean },
@@ -100,7 +100,7 @@ async function readEntry(
     if ((bits & flag.link) !== 0) {
       const target = readlinkSync(path, { encoding: "buffer" });
       const hash = sha256(target);
-      // A target is a few bytes, so it is kept whatever the limits say.
+      // A link target has few bytes, so it is stored regardless of the limits.
       await writer?.add(hash, target);
       setHash(entry, hash);
       setFlags(entry, bits | flag.known | (writer === null ? 0 : flag.kept) | (flagsOf(entry) & flag.racy));
@@ -114,7 +114,7 @@ async function readEntry(
     setFlags(entry, bits | flag.known | kept | (read.steady && !isRacy(read.stats, read.at) ? 0 : flag.racy));
   } catch (error) {
     if (isFull(error)) throw error;
-    // Gone, or not to be read by us: it stays unknown.
+    // A file that was deleted or cannot be read stays unknown.
     if (error instanceof LancelotError || (error instanceof Error && "code" in error)) return;
     throw error;
   }
@@ -123,11 +123,11 @@ async function readEntry(
 interface Read {
   readonly stats: Stats;
   readonly hash: string;
-  /** Null where they were stored on the way, or are not wanted. */
+  /** Null when the bytes were stored while reading, or are not needed. */
   readonly bytes: Buffer | null;
-  /** False when it was written to while it was read. */
+  /** False when the file changed while it was read. */
   readonly steady: boolean;
-  /** When the reading began (ms since 1970). */
+  /** Time when reading began (ms since 1970). */
   readonly at: number;
 }
 
@@ -137,7 +137,7 @@ function readSmall(path: string): Read | null {
   try {
     const before = fstatSync(file);
     if (!before.isFile() || before.size > largeBytes * 4) return null;
-    // One more, to see whether it grew.
+    // One extra byte detects a file that grew.
     const buffer = Buffer.allocUnsafe(before.size + 1);
     let length = 0;
     for (let got = -1; got !== 0 && length < buffer.byteLength; length += got)
@@ -166,7 +166,7 @@ async function readLarge(path: string, objects: ObjectStore, store: boolean): Pr
   }
 }
 
-/** True when the system, or a limit of it, has no more space. */
+/** True when the disk or a quota is full. */
 export function isFull(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ("code" in cause && ["ENOSPC", "EDQUOT", "EFBIG", "SQLITE_FULL"].includes(String(cause.code))) return true;

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import type { TouchedFile } from "../../contract/chat.ts";
-import type { ChangedFile, Watched } from "./effects.ts";
+import type { ChangedFile, CommandChanges } from "./effects.ts";
 import { gitFolderOf, isGenerated } from "./retention-class.ts";
-import type { EntryChange, Stood } from "./tree-compare.ts";
+import type { EntryChange, EntryState } from "./tree-compare.ts";
 
-/** Most files that are told one by one on the card; and on a receipt, which holds 32 kB. */
-const maxTold = 200;
+/** Maximum number of files listed on the card, and on a receipt, which holds 32 kB. */
+const maxListed = 200;
 const maxOnReceipt = 100;
 
-/** A change with what became of it. */
-export interface Found {
+/** A change and its outcome. */
+export interface ReportedChange {
   readonly change: EntryChange;
   readonly putBack: boolean;
   readonly lost: "unkept" | "shared" | null;
@@ -22,19 +22,22 @@ interface Line {
   readonly after: string | null;
   readonly lost: boolean;
   readonly putBack: boolean;
-  /** 0: put back; 1: the owner's work; 2: what git keeps of it; 3: what is made. */
+  /** 0: reverted; 1: the user's work; 2: git's internal files; 3: generated files. */
   readonly rank: number;
 }
 
-/** What a command changed, for card, model and receipt: a repository's inside is one line, folders count where nothing is in them. */
+/**
+ * Describes a command's changes for card, model and receipt. A repository's internal files are one line; folders are listed only when
+ * nothing inside them is.
+ */
 export function report(
-  found: readonly Found[],
+  found: readonly ReportedChange[],
   {
     checkpointId,
     generated,
     restorable,
   }: { checkpointId: string | null; generated: ReadonlySet<string>; restorable: (path: string) => boolean },
-): Watched {
+): CommandChanges {
   const lines: Line[] = [];
   const repositories = new Map<string, Line>();
   const parents = new Set<string>();
@@ -57,7 +60,7 @@ export function report(
       });
       continue;
     }
-    // A folder that came or went with what is in it is told by that.
+    // The entries inside a created or deleted folder already describe it.
     const folder = (change.before ?? change.after)?.kind === "folder" && (change.after ?? change.before)?.kind === "folder";
     if (folder && parents.has(change.path)) continue;
     lines.push({
@@ -72,16 +75,16 @@ export function report(
   }
   lines.push(...repositories.values());
   lines.sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-  const told = lines.slice(0, maxTold).map((line) => ({
+  const listed = lines.slice(0, maxListed).map((line) => ({
     line,
     undoable: line.putBack || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
   }));
   return {
     checkpointId,
-    touched: told.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
+    touched: listed.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
     total: lines.length,
     unkept: lines.filter(({ lost }) => lost).length,
-    changed: told.slice(0, maxOnReceipt).map(
+    changed: listed.slice(0, maxOnReceipt).map(
       ({ line: { path, kind, before, after, putBack }, undoable }): ChangedFile => ({
         path,
         kind,
@@ -98,7 +101,7 @@ export function report(
 /** SHA-256 over every change, one line each, sorted by path. */
 function digestOf(changes: readonly EntryChange[]): string {
   const digest = createHash("sha256");
-  const line = (stood: Stood | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
+  const line = (stood: EntryState | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
   for (const { path, before, after } of changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
     digest.update(`${JSON.stringify([path, line(before), line(after)])}\n`);
   return digest.digest("hex");
@@ -109,7 +112,7 @@ function kindOf({ before, after }: EntryChange): TouchedFile["kind"] {
   return after === null ? "deleted" : "modified";
 }
 
-/** Names that are no UTF-8 are written with their bytes, and begin with NUL inside. */
+/** Names that are not valid UTF-8 contain escaped bytes and start with NUL internally. */
 function shown(path: string): string {
   return path.replaceAll("\0", "");
 }

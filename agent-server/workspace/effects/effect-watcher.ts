@@ -9,15 +9,15 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
-import { createCommandCheckpoints, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
+import { createCommandCheckpointStore, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { sameIndex } from "../checkpoints/repository-state.ts";
-import { type Effects, type Watched, watchedOutputs, type WatchOf } from "./effects.ts";
+import { type Effects, type CommandChanges, commandChangesOutputs, type WatchOptions } from "./effects.ts";
 import { compare } from "./tree-compare.ts";
-import { isFull, keep } from "./content-capture.ts";
-import { isAddedObject, lostOf, putBack, repositoriesOf, split, toCommandFile } from "./entry-changes.ts";
+import { isFull, captureContents } from "./content-capture.ts";
+import { isAddedObject, lossReason, revertProtectedChanges, repositoriesOf, split, toCommandFile } from "./entry-changes.ts";
 import { protection } from "./protected-files.ts";
-import { type Found, report } from "./effect-report.ts";
+import { type ReportedChange, report } from "./effect-report.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { loadTree, saveTree } from "./tree-file.ts";
 import { type Folder, setFlags } from "./file-tree.ts";
@@ -26,7 +26,7 @@ import { walk, type Walked } from "./tree-walk.ts";
 
 export interface EffectsDeps {
   readonly storage: Storage;
-  /** With packs. */
+  /** Must have packs. */
   readonly objects: ObjectStore;
   readonly checkpoints: Checkpoints;
   readonly governance: Pick<Governance, "resolvePath" | "judgeName">;
@@ -34,18 +34,18 @@ export interface EffectsDeps {
   /** Absolute, links resolved. */
   readonly workspace: string;
   readonly settings: () => CheckpointSettings;
-  /** Makes space in the store; called when the disk is full. */
+  /** Frees space in the store; called when the disk is full. */
   readonly collect: () => Promise<void>;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** How often (ms) a window looks whether the command of another one has ended. */
+/** Interval (ms) at which a window checks whether another window's command has ended. */
 const otherWindowPoll = 250;
 
 export function createEffects(deps: EffectsDeps): Effects {
   const { storage, objects, checkpoints, governance, ledger, workspace, log } = deps;
-  const commands = createCommandCheckpoints({ storage, workspace, now: deps.now });
+  const commands = createCommandCheckpointStore({ storage, workspace, now: deps.now });
   const turns = createTurns();
   const active = new Set<string>();
   const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
@@ -53,17 +53,17 @@ export function createEffects(deps: EffectsDeps): Effects {
   const manifestOf = (id: string) => join(folder, `${id}.tree`);
   let recovering: Promise<number> | null = null;
 
-  /** Opens a checkpoint, after the command of another window in this workspace has ended. */
-  async function open({ questId, receiptId, signal, onProgress }: WatchOf): Promise<string> {
+  /** Opens a checkpoint once no other window runs a command in this workspace. */
+  async function open({ questId, receiptId, signal, onProgress }: WatchOptions): Promise<string> {
     for (let told = false; ; ) {
       const id = commands.open({ questId, receiptId });
       if (id !== null) return id;
-      if (!told) onProgress?.("Waiting for a command of another window in this workspace");
+      if (!told) onProgress?.("Waiting for a command in another window to finish");
       told = true;
       try {
         await wait(otherWindowPoll, undefined, { signal });
       } catch (error) {
-        throw new LancelotError("cancelled", "Stopped while it waited for a command of another window; nothing was done.", {
+        throw new LancelotError("cancelled", "Stopped while waiting for a command in another window. Nothing was run.", {
           cause: error,
         });
       }
@@ -71,15 +71,15 @@ export function createEffects(deps: EffectsDeps): Effects {
     }
   }
 
-  async function firstLook(id: string, of: WatchOf): Promise<Walked> {
+  async function scanBefore(id: string, of: WatchOptions): Promise<Walked> {
     const { signal, onProgress } = of;
-    onProgress?.("Looking at the workspace, so that what changes can be undone");
+    onProgress?.("Scanning the workspace so that changes can be undone");
     const index = await loadTree(indexFile);
     const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
-    await keep(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
+    await captureContents(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
     await saveTree(manifestOf(id), walked.root);
-    // Collected meanwhile by another window: then what it knew to be kept may be gone. From here on the manifest holds it.
-    if (index !== null && !existsSync(indexFile)) return firstLook(id, of);
+    // If another window collected the index meanwhile, the contents it refers to may be deleted. From here on the manifest protects them.
+    if (index !== null && !existsSync(indexFile)) return scanBefore(id, of);
     return walked;
   }
 
@@ -96,34 +96,34 @@ export function createEffects(deps: EffectsDeps): Effects {
       if (!isFull(error)) throw error;
       throw new LancelotError(
         "unavailable",
-        "The disk that holds Lancelot's data folder is full, so what a command would change cannot be kept. Nothing was run. Free some space, or lower max_workspace_bytes in config/checkpoints.yaml, and try again.",
+        "The disk that holds Lancelot's data folder is full, so the changes of a command could not be undone. Nothing was run. Free some space, or lower max_workspace_bytes in config/checkpoints.yaml, and try again.",
         { cause: error },
       );
     }
   }
 
-  /** The look after: hashes of what is new, with its bytes as far as there is space for them. */
-  async function lastLook(before: Folder): Promise<Walked> {
+  /** Scans after the command: computes hashes of new contents and stores their bytes as far as space permits. */
+  async function scanAfter(before: Folder): Promise<Walked> {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
     const room = { workspace, objects, settings: deps.settings() };
     try {
-      await keep(walked, room, { hashAll: true, store: true });
+      await captureContents(walked, room, { hashAll: true, store: true });
     } catch (error) {
       if (!isFull(error)) throw error;
-      log("the disk is full: of what a command changed only hashes are kept", error);
+      log("the disk is full: only hashes of the changed files are stored", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-      await keep(again, room, { hashAll: true, store: false });
+      await captureContents(again, room, { hashAll: true, store: false });
       return again;
     }
     return walked;
   }
 
-  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<Watched> {
-    const after = await lastLook(before);
+  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<CommandChanges> {
+    const after = await scanAfter(before);
     const repositories = repositoriesOf(before);
     const generated = new Set(deps.settings().generated_folders);
     const all = compare(before, after.root, new Set([...closed, ...after.closed]));
-    const mine = split(await withoutRefreshedIndex(all), commands.others(of.id), workspace);
+    const ownChanges = split(await withoutIndexRefreshes(all), commands.others(of.id), workspace);
     const isProtected = protection({
       workspace,
       judgeName: governance.judgeName,
@@ -133,14 +133,14 @@ export function createEffects(deps: EffectsDeps): Effects {
       repositories,
       read: (path) => readText(join(workspace, path)),
     });
-    const back = await putBack(
-      mine.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
+    const back = await revertProtectedChanges(
+      ownChanges.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
       { workspace, receiptId: of.receiptId, checkpoints, objects },
     );
     forget(after.root, back.done);
-    const found = mine
+    const found = ownChanges
       .filter(({ change }) => !isAddedObject(change, repositories))
-      .map(({ change, shared }): Found => ({ change, putBack: back.done.has(change), lost: lostOf(change, shared) }));
+      .map(({ change, shared }): ReportedChange => ({ change, putBack: back.done.has(change), lost: lossReason(change, shared) }));
     const kept = found.filter(({ change, putBack: gone }) => !change.odd && (!gone || change.before?.kind === "folder"));
     if (kept.length === 0) commands.discard(of.id);
     else
@@ -154,8 +154,8 @@ export function createEffects(deps: EffectsDeps): Effects {
     return { ...told, putBackCheckpointId: back.checkpointId };
   }
 
-  /** Git writes its index anew for having looked at files; that is no change of anything. */
-  async function withoutRefreshedIndex(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
+  /** Ignores index files that git only refreshed. */
+  async function withoutIndexRefreshes(changes: ReturnType<typeof compare>): Promise<ReturnType<typeof compare>> {
     const refreshed = new Set<string>();
     for (const { path, before, after } of changes) {
       if (!/(?:^|\/)\.git\/index$/.test(path) || before === null || after === null || !before.kept || !after.kept) continue;
@@ -166,7 +166,7 @@ export function createEffects(deps: EffectsDeps): Effects {
     return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
   }
 
-  /** True unless the gate takes no such name. What stands in the way of it now is put back with it. */
+  /** True unless the path gate refuses the name. Entries that block the path are restored with it. */
   function restorable(path: string): boolean {
     const resolved = governance.resolvePath(join(workspace, path));
     return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
@@ -179,9 +179,9 @@ export function createEffects(deps: EffectsDeps): Effects {
       if (before === null) {
         const never = !existsSync(manifestOf(open.id));
         commands.discard(open.id);
-        // Nothing runs before it is on the disk; one that is there and cannot be read was damaged since.
+        // A command starts only after its manifest is on the disk, so a manifest that exists but cannot be read was damaged since.
         if (!never) await unlink(manifestOf(open.id));
-        if (!never) log("what the workspace was like before a command was damaged on the disk, so what the command changed is not known");
+        if (!never) log("a command's manifest is damaged, so its changes are unknown");
         continue;
       }
       const receiptId = ledger.open({
@@ -197,11 +197,11 @@ export function createEffects(deps: EffectsDeps): Effects {
         const { checkpointId } = watched;
         ledger.close(receiptId, {
           status: "success",
-          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...watchedOutputs(watched) },
+          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) },
         });
         count += 1;
       } catch (error) {
-        ledger.close(receiptId, { status: "failure", errorMessage: "What a command had changed could not be found; it is tried again." });
+        ledger.close(receiptId, { status: "failure", errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later." });
         throw error;
       }
     }
@@ -209,14 +209,14 @@ export function createEffects(deps: EffectsDeps): Effects {
   }
 
   function recover(): Promise<number> {
-    // Begun at once where none is under way, so that a host that is closed again finds nothing half done.
-    const mine = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
-    recovering = mine;
+    // Starts immediately when no recovery is running, so that a host that closes again leaves no recovery half done.
+    const ownChanges = recovering === null ? recoverNow() : recovering.then(recoverNow, recoverNow);
+    recovering = ownChanges;
     const over = (): void => {
-      if (recovering === mine) recovering = null;
+      if (recovering === ownChanges) recovering = null;
     };
-    mine.then(over, over);
-    return mine;
+    ownChanges.then(over, over);
+    return ownChanges;
   }
 
   return {
@@ -232,8 +232,8 @@ export function createEffects(deps: EffectsDeps): Effects {
         const opened = await open(of);
         id = opened;
         active.add(opened);
-        const before = await withSpace(() => firstLook(opened, of));
-        let watched: Promise<Watched> | null = null;
+        const before = await withSpace(() => scanBefore(opened, of));
+        let watched: Promise<CommandChanges> | null = null;
         return {
           checkpointId: opened,
           finish: () => {
@@ -258,7 +258,7 @@ export function createEffects(deps: EffectsDeps): Effects {
   };
 }
 
-/** What was put back is looked at anew the next time. */
+/** Resets the entries of reverted files, so that the next scan reads them again. */
 function forget(root: Folder, changes: Iterable<{ readonly path: string }>): void {
   for (const { path } of changes) {
     const parts = path.split("/");

@@ -1,9 +1,9 @@
 import type { ToolPart, TouchedFile } from "../../contract/chat.ts";
 
-/** What a tool was found to have changed, as its card shows it. */
+/** The changes a tool made, as its card shows them. */
 export type Touched = NonNullable<ToolPart["touched"]>;
 
-/** One changed file as the receipt tells it. SHA-256 of its bytes (of a link: of its target), null for nothing there or not known. */
+/** One changed file on a receipt. Hashes are SHA-256 of its bytes (of a link: its target); null when it does not exist or is unknown. */
 export interface ChangedFile {
   readonly path: string;
   readonly kind: TouchedFile["kind"];
@@ -13,86 +13,86 @@ export interface ChangedFile {
   readonly putBack?: boolean;
 }
 
-/** What a command changed in the workspace. */
-export interface Watched {
-  /** The checkpoint that puts it back; null when nothing changed. */
+/** The changes a command made in the workspace. */
+export interface CommandChanges {
+  /** The checkpoint that undoes the changes; null when nothing changed. */
   readonly checkpointId: string | null;
-  /** At most 200 of `total`: those put back first, then sources, then what is made from them. */
+  /** At most 200 of `total`: reverted files first, then sources, then generated files. */
   readonly touched: TouchedFile[];
   readonly total: number;
-  /** Changed files whose state before could not be kept. */
+  /** Number of changed files whose earlier content could not be stored. */
   readonly unkept: number;
-  /** The same files for the receipt, and a SHA-256 over the whole list of `total`. */
+  /** The same files for the receipt, and a SHA-256 over the complete list. */
   readonly changed: ChangedFile[];
   readonly digest: string;
-  /** Keeps what the command had made of files that were put back; null when none was. */
+  /** Checkpoint with the command's versions of reverted files; null when none were reverted. */
   readonly putBackCheckpointId?: string | null;
 }
 
-/** A look at the workspace that is under way. */
-export interface Watch {
-  /** The open checkpoint: on disk since `begin`. */
+/** An active observation of the workspace. */
+export interface ChangeWatch {
+  /** The open checkpoint, durable since `begin`. */
   readonly checkpointId: string;
-  /** Looks again, puts back what no command may change, writes down the rest. Once; also when the command failed or was stopped. */
-  finish(): Promise<Watched>;
+  /** Scans again, reverts forbidden changes and records the rest. Call it once, even when the command failed or was stopped. */
+  finish(): Promise<CommandChanges>;
 }
 
-export interface WatchOf {
+export interface WatchOptions {
   readonly questId: string | null;
   readonly receiptId: string;
-  /** Ends the waiting and the first look; what was begun is finished whatever it says. */
+  /** Cancels waiting and the first scan. It does not interrupt `finish`. */
   readonly signal: AbortSignal;
-  /** Protected files (relative to the workspace) the owner was shown and approved: these are not put back. */
+  /** Protected files (relative to the workspace) whose change the user approved; these are not reverted. */
   readonly approved?: readonly string[];
-  /** One sentence at a time, for the card. */
+  /** Receives one sentence at a time, for the card. */
   readonly onProgress?: (words: string) => void;
 }
 
-/** Finds what a command changed in the workspace, whatever it was, and keeps what is needed to undo it (T11). */
+/** Detects every change a command makes in the workspace, and stores what is needed to undo it (T11). */
 export interface Effects {
   /**
-   * Waits for its turn, looks at the whole workspace and keeps what may change; durable when it returns.
-   * @throws LancelotError `cancelled`, `unavailable` (no space to keep it: nothing was done then).
+   * Waits for its turn, scans the whole workspace and stores the contents that may change; durable when it returns.
+   * @throws LancelotError `cancelled`, `unavailable` (no space to store them; nothing was run).
    */
-  begin(of: WatchOf): Promise<Watch>;
-  /** For tools that say what they write: never while a command of this window runs. */
+  begin(of: WatchOptions): Promise<ChangeWatch>;
+  /** Runs a tool that declares its writes, never at the same time as a command of this window. */
   share<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-  /** Finishes what hosts that died left under way; resolves with how many. Begun with the first use at the latest. */
+  /** Completes the observations of hosts that died and resolves with their number. The first `begin` calls it at the latest. */
   recover(): Promise<number>;
 }
 
-/** What a command changed, for the model; empty when nothing. */
-export function touchedWords(touched: Touched): string {
+/** Describes a command's changes for the model; empty when nothing changed. */
+export function describeTouchedFiles(touched: Touched): string {
   if (touched.total === 0) return "";
   const marks = { created: "+", modified: "~", deleted: "-" } as const;
   const shown = touched.files.filter(({ putBack }) => putBack !== true).slice(0, 30);
   const back = touched.files.filter(({ putBack }) => putBack === true);
   const lines = [
     `[Changed in the workspace: ${touched.total} ${touched.total === 1 ? "file" : "files"}]`,
-    ...shown.map(({ path, kind, undoable }) => `${marks[kind]} ${path}${undoable ? "" : " (cannot be undone: what it held was not kept)"}`),
+    ...shown.map(({ path, kind, undoable }) => `${marks[kind]} ${path}${undoable ? "" : " (cannot be undone: its earlier content was not stored)"}`),
   ];
   const more = touched.total - back.length - shown.length;
   if (more > 0) lines.push(`… and ${more} more`);
   if (back.length > 0)
     lines.push(
-      `[Put back at once, because no command may change these without the owner's approval: ${back.map(({ path }) => path).join(", ")}. Use write_file for a change the owner is to approve.]`,
+      `[Reverted automatically, because commands need the user's approval to change these: ${back.map(({ path }) => path).join(", ")}. To change them, use write_file; the user can then approve it.]`,
     );
   return lines.join("\n");
 }
 
-/** As the card shows it. */
-export function touchedOf({ touched, total, checkpointId }: Watched): Touched {
+/** The changes as the card shows them. */
+export function toTouched({ touched, total, checkpointId }: CommandChanges): Touched {
   return { files: touched, total, checkpointId };
 }
 
-/** As the receipt tells it. */
-export function watchedOutputs({
+/** The changes as the receipt records them. */
+export function commandChangesOutputs({
   changed,
   total,
   digest,
   unkept,
   putBackCheckpointId = null,
-}: Watched): { readonly changed?: readonly ChangedFile[] } & Record<string, unknown> {
+}: CommandChanges): { readonly changed?: readonly ChangedFile[] } & Record<string, unknown> {
   if (total === 0) return { changedTotal: 0 };
   return {
     changedTotal: total,

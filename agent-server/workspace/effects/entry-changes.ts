@@ -5,25 +5,25 @@ import type { CheckpointFile, Checkpoints } from "../checkpoints/checkpoints.ts"
 import type { FileImage } from "../checkpoints/file-image.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { gitFolderOf, isGitObject } from "./retention-class.ts";
-import type { EntryChange, Stood } from "./tree-compare.ts";
-import type { Found } from "./effect-report.ts";
+import type { EntryChange, EntryState } from "./tree-compare.ts";
+import type { ReportedChange } from "./effect-report.ts";
 import type { Folder } from "./file-tree.ts";
 
-/** What stood there, as checkpoints keep it; null also for what cannot be had again. */
-export function toImage(stood: Stood | null): FileImage {
+/** Converts to a checkpoint image; null also for content that is not available. */
+export function toImage(stood: EntryState | null): FileImage {
   if (stood === null) return null;
   if (stood.kind === "folder") return { hash: "", mode: stood.mode, kind: "folder" };
   if (stood.hash === null) return null;
   return stood.kind === "link" ? { hash: stood.hash, mode: 0o777, kind: "link" } : { hash: stood.hash, mode: stood.mode };
 }
 
-/** Whether it can be taken back, and if not, why. */
-export function lostOf({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
+/** Why a change cannot be undone; null when it can. */
+export function lossReason({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
   if (shared) return "shared";
   return before !== null && !before.kept ? "unkept" : null;
 }
 
-export function toCommandFile(workspace: string, { change, lost }: Found): CommandFile {
+export function toCommandFile(workspace: string, { change, lost }: ReportedChange): CommandFile {
   const { path, before, after } = change;
   const folder = (before ?? after)?.kind === "folder";
   return {
@@ -37,7 +37,8 @@ export function toCommandFile(workspace: string, { change, lost }: Found): Comma
 }
 
 /**
- * Leaves out what other actions wrote meanwhile. What both changed is the command's too, and cannot be undone: whose was first is not known.
+ * Removes changes that other actions recorded in the meantime. A file that both changed stays in the list but cannot be undone, because
+ * the order is unknown.
  */
 export function split(
   changes: readonly EntryChange[],
@@ -54,12 +55,12 @@ export function split(
   });
 }
 
-/** Commits, trees and file versions a command added to a repository that was there: nothing points at them once the rest is undone. */
+/** Objects that a command added to an existing repository; nothing refers to them once its other changes are undone. */
 export function isAddedObject({ path, before }: EntryChange, repositories: ReadonlySet<string>): boolean {
   return before === null && isGitObject(path) && repositories.has(gitFolderOf(path) ?? "");
 }
 
-/** `.git` folders of a tree, by path. */
+/** Paths of the `.git` folders in a tree. */
 export function repositoriesOf(root: Folder): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (folder: Folder): void => {
@@ -73,10 +74,10 @@ export function repositoriesOf(root: Folder): ReadonlySet<string> {
 }
 
 /**
- * Puts back what no command may change, after keeping what it wrote in a checkpoint of no task: should it have been the owner who changed
- * it just then, it can be had again. @returns those that were put back, and that checkpoint.
+ * Reverts changes that no command may make. First stores the command's versions in a checkpoint without a quest, because the user may have
+ * made the change at that moment. @returns the reverted changes, and that checkpoint.
  */
-export async function putBack(
+export async function revertProtectedChanges(
   changes: readonly EntryChange[],
   {
     workspace,
@@ -88,7 +89,7 @@ export async function putBack(
   const done = new Set<EntryChange>();
   const wanted = changes.filter(({ before }) => before === null || before.kept);
   if (wanted.length === 0) return { done, checkpointId: null };
-  // A folder that became a link or a file goes with what is below it: an undo of the task brings it again, whole.
+  // A folder that was replaced by a link or file is only removed here; undoing the quest restores it with its content.
   const target = ({ before }: EntryChange): FileImage => (before?.kind === "folder" ? null : toImage(before));
   const pathOf = ({ path }: EntryChange) => ({ absolute: join(workspace, path), display: path });
   const checkpointId = await checkpoints.take({
@@ -96,7 +97,7 @@ export async function putBack(
     receiptId,
     touches: wanted.map((change) => ({ path: pathOf(change), plannedImage: target(change) })),
   });
-  // Links first: what is behind one is not what was to be protected.
+  // Links first: the entries behind a new link are not the protected files.
   const inOrder = wanted.toSorted(
     (a, b) => Number(b.after?.kind === "link") - Number(a.after?.kind === "link") || a.path.length - b.path.length,
   );
@@ -107,7 +108,7 @@ export async function putBack(
       await checkpoints.finishFiles(checkpointId, [path]);
       done.add(change);
     } catch {
-      // It is told as changed then, and an undo of the task tries again.
+      // The file is then reported as changed, and undoing the quest tries again.
     }
   }
   checkpoints.finish(checkpointId);

@@ -1,35 +1,35 @@
-/** What is known of an entry of a folder, as bits. */
+/** Attributes of a folder entry, as bits. */
 export const flag = {
-  /** A symbolic link; its hash is that of its target. Else a file. */
+  /** A symbolic link, whose hash is that of its target. Without this bit, a file. */
   link: 1,
-  /** The hash is that of its bytes as its facts have it. */
+  /** The hash matches the entry's current facts. */
   known: 2,
-  /** The bytes are in the object store. */
+  /** The content is in the object store. */
   kept: 4,
-  /** It changed so shortly before it was looked at that a later change may have left the same facts. */
+  /** The entry changed so recently before the scan that a later change may leave the same timestamps. */
   racy: 8,
-  /** Its name, or that of a folder above it, is no UTF-8: it can be told apart and not opened by its name. */
+  /** The name, or that of a parent folder, is not valid UTF-8: the entry is listed but cannot be opened by its name. */
   odd: 16,
 } as const;
 
-/** Numbers of each entry, side by side: a hundred thousand objects would take some hundred megabytes. */
+/** Numbers per entry, in one flat array: a hundred thousand objects would need some hundred megabytes. */
 const width = 6;
 const [size, mtime, ctime, inode, mode, flags] = [0, 1, 2, 3, 4, 5];
 const hashBytes = 32;
 
-/** Times in ms, as fine as a double has them (a quarter of a microsecond). */
+/** Times in ms, with the precision of a double (a quarter of a microsecond). */
 export interface Facts {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly ino: number;
-  /** With the bits of the kind. */
+  /** Includes the file type bits. */
   readonly mode: number;
 }
 
-/** Files and links of one folder, sorted by name, and the folders in it. */
+/** Files and links of one folder, sorted by name, and its subfolders. */
 export interface Folder {
-  /** Relative to the workspace, with forward slashes; empty for its root. */
+  /** Relative to the workspace, with forward slashes; empty for the root. */
   readonly path: string;
   /** Permission bits. */
   readonly mode: number;
@@ -105,7 +105,7 @@ export function sameFacts(entry: Entry, facts: Facts): boolean {
   );
 }
 
-/** SHA-256 (hex) of an entry whose flags say that it is known. */
+/** SHA-256 (hex) of an entry with the flag `known`. */
 export function hashOf({ folder, at }: Entry): string {
   return Buffer.from(folder.hashes.buffer, folder.hashes.byteOffset + at * hashBytes, hashBytes).toString("hex");
 }
@@ -118,7 +118,7 @@ export function copyHash(from: Entry, to: Entry): void {
   to.folder.hashes.set(from.folder.hashes.subarray(from.at * hashBytes, (from.at + 1) * hashBytes), to.at * hashBytes);
 }
 
-/** Every folder of a tree, the root first. */
+/** Every folder of a tree, parents first. */
 export function* foldersOf(root: Folder): Generator<Folder> {
   const left = [root];
   for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {

@@ -4,22 +4,24 @@ import { gitFolderOf, isGenerated } from "./retention-class.ts";
 import type { EntryChange } from "./tree-compare.ts";
 import type { Folder } from "./file-tree.ts";
 
-/** What git obeys in a `.git` folder. The rest of it names commits and branches, which are put back by an undo alone. */
+/**
+ * Files in a `.git` folder that git executes or reads settings from. Its other files name commits and branches, which only undo restores.
+ */
 const obeyed = /(?:^|\/)\.git\/(?:(?:modules|worktrees)\/.+\/)?(?:config|config\.worktree|hooks\/.+)$/i;
 const redirection = /(?:^|\/)\.git\/commondir$/i;
 const sample = /(?:^|\/)\.git\/(?:modules\/.+\/)?hooks\/[^/]+\.sample$/;
-/** Most entries behind a new link that are looked at, and how deep. */
+/** Limits for entries checked behind a new link: their number and depth. */
 const maxProbed = 2_000;
 const maxDepth = 3;
-/** Names to try behind any link: what it leads to may not be there yet. */
+/** Names to try behind any link, because its target may not exist yet. */
 const probes = ["settings.json", "tasks.json", "launch.json", "mcp.json", "hooks.json", "config", "x", "x/x"];
 
-/** True for a change no command may make without the owner's approval. */
+/** True for a change that no command may make without the user's approval. */
 export type Protection = (change: EntryChange) => boolean;
 
 /**
- * Which changes of a command are put back at once: settings the editor, git or other agents obey, made or changed by it. In folders of
- * dependencies only git's, since nothing else is obeyed there. A repository the command made itself may have settings that run nothing.
+ * Decides which changes of a command are reverted immediately: settings that the editor, git or other agents read. In dependency folders
+ * only git's count, since nothing else there is read. A repository that the command created may have settings that run no program.
  */
 export function protection(deps: {
   workspace: string;
@@ -27,9 +29,9 @@ export function protection(deps: {
   generated: ReadonlySet<string>;
   approved: ReadonlySet<string>;
   after: Folder;
-  /** `.git` folders there were before. */
+  /** `.git` folders that existed before the command. */
   repositories: ReadonlySet<string>;
-  /** The text of a file as it is now; null when it cannot be read. */
+  /** The current text of a file; null when it cannot be read. */
   read: (relative: string) => string | null;
 }): Protection {
   const { workspace, judgeName, generated, approved, after, repositories, read } = deps;
@@ -40,7 +42,7 @@ export function protection(deps: {
     return judgeName(path) === "protected" && !isGenerated(path, generated);
   }
 
-  /** A link by which a file that nothing obeys where it is gets a name that is obeyed: `.vscode` to a folder with a `settings.json`, say. */
+  /** Detects a link that gives a harmless file a protected name, such as `.vscode` linking to a folder with a `settings.json`. */
   function leadsToProtected(path: string): boolean {
     const gains = (name: string, elsewhere: string): boolean => named(`${path}/${name}`) && !named(`${elsewhere}/${name}`);
     const target = targetIn(after, path, workspace);
@@ -64,7 +66,7 @@ export function protection(deps: {
     if (odd || approved.has(path)) return false;
     const inGit = gitFolderOf(path);
     if (now === null) {
-      // What is gone runs nothing. Of a repository nothing is put back alone: half a repository is worse than none.
+      // A deleted file runs nothing. Files of a repository are never reverted one by one, because a partial repository is worse than none.
       return inGit === null && before?.kind !== "folder" && named(path);
     }
     if (now.kind === "folder") return false;
@@ -78,11 +80,11 @@ export function protection(deps: {
   };
 }
 
-/** The folder a link of the tree leads to; null where it leads out of the workspace, or nowhere. */
+/** The folder a link of the tree leads to; null when it leads out of the workspace or nowhere. */
 function targetIn(root: Folder, path: string, workspace: string): Folder | null {
   let target: string;
   try {
-    // As the system follows it: links may lead on to links.
+    // Resolves as the system does, because links may lead to other links.
     target = relative(workspace, realpathSync(join(workspace, path)));
   } catch {
     return null;
@@ -93,11 +95,11 @@ function targetIn(root: Folder, path: string, workspace: string): Folder | null 
   return folder ?? null;
 }
 
-/** Settings of a new repository that name places, branches and formats, and no program. */
+/** Settings of a new repository that name paths, branches and formats but no program. */
 const plainKeys =
   /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|remote\..+\.(?:url|fetch|tagopt)|branch\..+\.(?:remote|merge|rebase)|submodule\.(?:active|.+\.(?:url|active))|extensions\.objectformat|init\.defaultbranch)$/i;
 
-/** True when every line of a repository's settings is one of those. */
+/** True when every line of a repository's settings is harmless. */
 export function isPlainConfig(text: string | null): boolean {
   if (text === null) return false;
   let section = "";
@@ -111,7 +113,7 @@ export function isPlainConfig(text: string | null): boolean {
     }
     const setting = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(trimmed);
     if (setting === null || !plainKeys.test(`${section}.${setting[1] ?? ""}`)) return false;
-    // A value that goes on in the next line, or an address that names a program.
+    // Refuses values that continue on the next line and addresses that name a program.
     if ((setting[2] ?? "").endsWith("\\") || /::/.test(setting[2] ?? "")) return false;
   }
   return true;

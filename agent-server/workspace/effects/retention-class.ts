@@ -1,23 +1,23 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { openGit } from "../git/git.ts";
 
-/** What is kept first when not everything fits: the owner's work, then the repository's history, then what can be made again. */
-export type Class = 0 | 1 | 2;
+/** Priority when not everything fits: the user's files, then the repository's history, then generated files. */
+export type RetentionClass = 0 | 1 | 2;
 
-/** The class of what lies in a folder, and of a file in it. Paths relative to the workspace. */
-export type ClassOf = (path: string) => Class;
+/** Returns the class of a folder's content or of a file. Paths are relative to the workspace. */
+export type RetentionClassOf = (path: string) => RetentionClass;
 
-/** True for what lies in a `.git` folder; the folder itself with it. */
+/** True for a `.git` folder and its content. */
 export function inRepository(path: string): boolean {
   return /(?:^|\/)\.git(?:\/|$)/.test(path);
 }
 
-/** The innermost `.git` folder above a path of its inside, or the path itself; null when it is in none. */
+/** The innermost `.git` folder that contains a path, or the path itself; null when there is none. */
 export function gitFolderOf(path: string): string | null {
   return /^(?:.*\/)?\.git(?=\/|$)/.exec(path)?.[0] ?? null;
 }
 
-/** True for a part of a repository that is named by its content: commits, trees, file versions. */
+/** True for git objects: commits, trees and file versions. */
 export function isGitObject(path: string): boolean {
   return /(?:^|\/)\.git\/(?:modules\/.+\/)?objects\//.test(path);
 }
@@ -26,8 +26,8 @@ export function isGenerated(path: string, generated: ReadonlySet<string>): boole
   return path.split("/").some((part) => generated.has(part));
 }
 
-/** By what git ignores, and by the names of generated folders. Without a repository by the names alone. */
-export async function classesOf(workspace: string, generated: ReadonlySet<string>, signal: AbortSignal): Promise<ClassOf> {
+/** Uses git's ignore rules and the names of generated folders; without a repository, only the names. */
+export async function retentionClasses(workspace: string, generated: ReadonlySet<string>, signal: AbortSignal): Promise<RetentionClassOf> {
   const ignored = await ignoredBy(workspace, signal);
   return (path) => {
     if (inRepository(path)) return isGitObject(path) ? 1 : 0;
@@ -38,14 +38,14 @@ export async function classesOf(workspace: string, generated: ReadonlySet<string
   };
 }
 
-/** Ignored files, and with a slash at their end folders of which all is ignored. */
+/** Ignored files, and completely ignored folders with a trailing slash. */
 async function ignoredBy(workspace: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
   try {
     const git = await openGit(workspace, signal);
     const listed = await git.read("ls-files", ["-z", "--others", "--ignored", "--exclude-standard", "--directory"], ["."]);
     return new Set(listed.split("\0").filter((path) => path !== ""));
   } catch (error) {
-    // No repository, no git, or one that is not used: then names are what there is to go by.
+    // Without git or a usable repository, only names decide.
     if (error instanceof LancelotError && error.code !== "cancelled") return new Set();
     throw error;
   }

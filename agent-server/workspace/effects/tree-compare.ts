@@ -1,30 +1,30 @@
 import { type Entry, factsOf, flag, flagsOf, type Folder, hashOf, sameFacts } from "./file-tree.ts";
 
-/** What stood at a path at one moment. */
-export interface Stood {
+/** State of a path at one moment. */
+export interface EntryState {
   readonly kind: "file" | "link" | "folder";
   /** Permission bits. */
   readonly mode: number;
   readonly size: number;
-  /** SHA-256 of the bytes, or of a link's target; null for a folder, and where it was not taken. */
+  /** SHA-256 of the bytes, or of a link's target; null for a folder, and when it was not computed. */
   readonly hash: string | null;
-  /** The bytes are in the object store. */
+  /** The content is in the object store. */
   readonly kept: boolean;
 }
 
 export interface EntryChange {
   /** Relative to the workspace, with forward slashes. */
   readonly path: string;
-  /** Its name is no UTF-8, so it is told and not undone. */
+  /** The name is not valid UTF-8, so the change is reported but cannot be undone. */
   readonly odd: boolean;
-  readonly before: Stood | null;
-  readonly after: Stood | null;
+  readonly before: EntryState | null;
+  readonly after: EntryState | null;
 }
 
-/** What differs between two looks at one tree. `closed`: folders that could not be looked into at one of them. */
+/** The differences between two scans of a tree. `closed`: folders that one of the scans could not read. */
 export function compare(before: Folder, after: Folder, closed: ReadonlySet<string>): EntryChange[] {
   const changes: EntryChange[] = [];
-  const add = (path: string, odd: boolean, from: Stood | null, to: Stood | null): void => {
+  const add = (path: string, odd: boolean, from: EntryState | null, to: EntryState | null): void => {
     changes.push({ path, odd, before: from, after: to });
   };
 
@@ -40,12 +40,12 @@ export function compare(before: Folder, after: Folder, closed: ReadonlySet<strin
         const instead = to?.folders.get(old);
         if (instead !== undefined) swapped.add(old);
         if (from !== null)
-          add(at(old), isOdd(from, i), stood({ folder: from, at: i }), instead === undefined ? null : stoodFolder(instead));
+          add(at(old), isOdd(from, i), stood({ folder: from, at: i }), instead === undefined ? null : folderState(instead));
         i += 1;
       } else if (now !== undefined && (old === undefined || now < old)) {
         const instead = from?.folders.get(now);
         if (instead !== undefined) swapped.add(now);
-        if (to !== null) add(at(now), isOdd(to, j), instead === undefined ? null : stoodFolder(instead), stood({ folder: to, at: j }));
+        if (to !== null) add(at(now), isOdd(to, j), instead === undefined ? null : folderState(instead), stood({ folder: to, at: j }));
         j += 1;
       } else {
         if (from !== null && to !== null && differ({ folder: from, at: i }, { folder: to, at: j }))
@@ -59,7 +59,7 @@ export function compare(before: Folder, after: Folder, closed: ReadonlySet<strin
       const gone = old === null || now === null || old.mode !== now.mode;
       const child = at(name);
       if (gone && !swapped.has(name) && !(old !== null && now === null && closed.has(child)))
-        add(child, odd || name.startsWith("\0"), old === null ? null : stoodFolder(old), now === null ? null : stoodFolder(now));
+        add(child, odd || name.startsWith("\0"), old === null ? null : folderState(old), now === null ? null : folderState(now));
       folder(old, now);
     }
   }
@@ -77,14 +77,14 @@ function differ(before: Entry, after: Entry): boolean {
   return !sameFacts(before, facts);
 }
 
-function stood(entry: Entry): Stood {
+function stood(entry: Entry): EntryState {
   const bits = flagsOf(entry);
   const { size, mode } = factsOf(entry);
   const hash = (bits & flag.known) === 0 ? null : hashOf(entry);
   return { kind: (bits & flag.link) === 0 ? "file" : "link", mode: permissions(mode), size, hash, kept: (bits & flag.kept) !== 0 };
 }
 
-function stoodFolder({ mode }: Folder): Stood {
+function folderState({ mode }: Folder): EntryState {
   return { kind: "folder", mode, size: 0, hash: null, kept: true };
 }
 

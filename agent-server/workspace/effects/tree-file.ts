@@ -8,8 +8,9 @@ const magic = Buffer.from("lancelot tree 1\n");
 const digestBytes = 32;
 
 /**
- * A tree as bytes: for each folder its path, permissions, oddness, names (each ends with NUL, which no name has), numbers and hashes; a
- * SHA-256 of all of it at the end.
+ * Binary format of a tree. For each folder: its path, permissions, oddness, names (each ends with NUL, which no name contains), numbers
+ * and
+ * hashes; then a SHA-256 of everything.
  */
 function encode(root: Folder): Buffer[] {
   const chunks: Buffer[] = [magic];
@@ -37,7 +38,7 @@ function encode(root: Folder): Buffer[] {
   return chunks;
 }
 
-/** Odd names begin with NUL in a tree; that is what ends them in the file. */
+/** Odd names start with NUL in memory, but NUL is the terminator in the file. */
 function escaped(name: string): string {
   return name.startsWith("\0") ? `/${name.slice(1)}` : name;
 }
@@ -85,14 +86,14 @@ function decode(bytes: Buffer): Folder | null {
   return root;
 }
 
-/** Writes a tree, whole or not at all; durable when it returns. */
+/** Writes a tree atomically; durable when it returns. */
 export async function saveTree(path: string, root: Folder): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const handle = await open(temporary, "wx", 0o600);
   try {
     const chunks = encode(root);
-    // The system takes a thousand at once.
+    // The system accepts about a thousand buffers per call.
     for (let at = 0; at < chunks.length; at += 1000) await handle.writeFile(Buffer.concat(chunks.slice(at, at + 1000)));
     await handle.sync();
     await handle.close();
@@ -105,7 +106,7 @@ export async function saveTree(path: string, root: Folder): Promise<void> {
   }
 }
 
-/** Null when there is none, or it was damaged. */
+/** Null when the file does not exist or is damaged. */
 export async function loadTree(path: string): Promise<Folder | null> {
   try {
     return decode(await readFile(path));
@@ -115,7 +116,7 @@ export async function loadTree(path: string): Promise<Folder | null> {
   }
 }
 
-/** So that the name is on the disk too. Some systems cannot do that, and need not. */
+/** Makes the new name durable. Some systems do not support this and do not need it. */
 async function flushFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder);
@@ -125,6 +126,6 @@ async function flushFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // Windows opens no folders.
+    // Windows cannot open folders.
   }
 }

@@ -5,24 +5,24 @@ import { errno } from "../file-errors.ts";
 import { temporaryName } from "../file-operations.ts";
 import { copyHash, emptyFolder, type Entry, flag, flagsOf, type Folder, sameFacts, setFacts, setFlags } from "./file-tree.ts";
 
-/** How long (ms) the event loop is held at most, and how many entries are looked at between two looks at the clock. */
+/** Maximum time (ms) the event loop is blocked, and the number of entries between two checks of the clock. */
 const sliceMs = 8;
 const sliceEntries = 64;
-/** Changes this long (ms) before a look may be followed by one that leaves the same times: clocks of file systems tick this slowly. */
+/** File system clocks advance this slowly (ms): a change this shortly before a scan may be followed by one with the same timestamps. */
 const tick = 100;
-/** Of file systems that keep whole seconds only. */
+/** The same for file systems that store whole seconds only. */
 const slowTick = 2_100;
 
 export interface Walked {
   readonly root: Folder;
-  /** Files and links whose hash is not known from before, in the order of the walk. */
+  /** Files and links whose hash is not known from an earlier scan, in the order of the walk. */
   readonly fresh: Entry[];
   readonly entries: number;
-  /** Folders that could not be read, or belong to another file system: what is in them is not known. */
+  /** Folders that could not be read or belong to another file system; their content is unknown. */
   readonly closed: string[];
 }
 
-/** Gives the event loop a turn when it was held long enough. */
+/** Yields to the event loop when it was blocked for long enough. */
 export function createPace(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
@@ -37,9 +37,9 @@ export function createPace(): () => Promise<void> | undefined {
 }
 
 /**
- * Looks at every file, link and folder below `root`, without following links and without leaving its file system; sockets, pipes and
- * devices are passed over. What `before` knows of an entry whose facts are the same is taken over; `settled`: such an entry is not
- * fresh, even if nothing is known of it.
+ * Scans every file, link and folder below `root`, without following links or leaving its file system. Skips sockets, pipes and
+ * devices. Reuses the data in `before` for entries with unchanged facts. With `settled`, such an entry is not listed in `fresh`,
+ * even when its hash is unknown.
  * @throws LancelotError `cancelled`, `unavailable` when the root cannot be read.
  */
 export async function walk(
@@ -53,7 +53,7 @@ export async function walk(
   let entries = 0;
 
   let looked = 0;
-  /** Gives way from time to time; in the middle of a folder too, since one may have a hundred thousand files. */
+  /** Yields regularly, even within a folder, since one may contain a hundred thousand files. */
   function rest(): Promise<void> | undefined {
     looked += 1;
     if (looked % sliceEntries !== 0) return undefined;
@@ -83,7 +83,7 @@ export async function walk(
       try {
         entry = lstatSync(place, { throwIfNoEntry: false });
       } catch {
-        // Not to be looked at, or gone.
+        // The entry was deleted, or cannot be read.
         continue;
       }
       if (entry === undefined) continue;
@@ -145,11 +145,11 @@ export async function walk(
 interface Named {
   /** Sorted by code unit. */
   readonly names: readonly string[];
-  /** Where those lie whose names do not say it: in bytes. */
+  /** Raw names in bytes of the entries whose names are not valid UTF-8. */
   readonly places: ReadonlyMap<string, Buffer> | null;
 }
 
-/** Names as they are on the disk; those that are no UTF-8 under a name no other can have. */
+/** Names as stored on the disk. Those that are not valid UTF-8 get a unique escaped name. */
 function namesIn(at: string | Buffer): Named {
   if (typeof at === "string") {
     const names = readdirSync(at);
@@ -166,12 +166,12 @@ function namesIn(at: string | Buffer): Named {
   return { names: names.sort(), places };
 }
 
-/** True when a later change might leave the same times. */
+/** True when a later change might leave the same timestamps. */
 export function isRacy(facts: Pick<Stats, "ctimeMs">, now: number): boolean {
   return facts.ctimeMs > now - (facts.ctimeMs % 1000 === 0 ? slowTick : tick);
 }
 
-/** Bytes that are no UTF-8, for people. */
+/** Readable form of a name that is not valid UTF-8. */
 function oddName(bytes: Buffer): string {
   return Array.from(bytes.toString("latin1"), (char) =>
     char > "~" || char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char,
@@ -179,7 +179,7 @@ function oddName(bytes: Buffer): string {
 }
 
 function unreadable(cause: unknown): LancelotError {
-  return new LancelotError("unavailable", "The workspace cannot be read, so what a command would change cannot be kept. Nothing was run.", {
+  return new LancelotError("unavailable", "The workspace cannot be read, so the changes of a command could not be undone. Nothing was run.", {
     cause,
   });
 }

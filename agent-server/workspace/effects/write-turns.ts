@@ -1,10 +1,10 @@
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Who may change the workspace now: many tools at once that say what they write, or one command that may write anywhere. */
+/** Coordinates writers of the workspace: many tools with declared writes at once, or one command that may write anywhere. */
 export interface Turns {
-  /** Together with others of this kind, never while a command runs. @throws LancelotError `cancelled` while it waits. */
+  /** Runs together with other declared writers, never during a command. @throws LancelotError `cancelled` while waiting. */
   share<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-  /** Alone. Resolves with the function that ends it. @throws LancelotError `cancelled` while it waits. */
+  /** Waits for exclusive access and resolves with the function that ends it. @throws LancelotError `cancelled` while waiting. */
   alone(signal: AbortSignal): Promise<() => void>;
 }
 
@@ -14,8 +14,8 @@ interface Waiting {
 }
 
 /**
- * Turns within this process. Who shares goes ahead of commands that wait: one that shares may hold a file another one that
- * shares is waiting for, so making it wait behind a waiting command could stop all three.
+ * Read-write lock within this process. Shared holders overtake waiting commands: a shared holder may wait for a file lock of another
+ * shared holder, so queuing it behind a waiting command could deadlock all three.
  */
 export function createTurns(): Turns {
   let sharing = 0;
@@ -81,5 +81,5 @@ export function createTurns(): Turns {
 }
 
 function stopped(): LancelotError {
-  return new LancelotError("cancelled", "Stopped while it waited for a command to end; nothing was done.");
+  return new LancelotError("cancelled", "Stopped while waiting for a command to finish. Nothing was changed.");
 }

@@ -4,20 +4,20 @@ import { readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** Where a clone grows before it is moved to its place: who made it, and when (seconds), is in its name. */
+/** Folder in which a clone runs before it is moved into place. The name contains its process and the time in seconds. */
 const stagingName = /^\.lancelot-clone-([0-9a-f]{8})-(\d{1,10})-([0-9a-z]{1,8})-[0-9a-f]{16}$/;
-/** No clone takes so long (ms): what is older was left by a host that is not to be seen from here. */
+/** Older folders (ms) were left by hosts that this one cannot see, because no clone takes this long. */
 const oldest = 24 * 60 * 60 * 1000;
 
-/** A fresh name for a folder in which a clone of this process grows. */
+/** A unique name for the staging folder of a clone by this process. */
 export function stagingFolder(folder: string): string {
   const seconds = Math.floor(Date.now() / 1000).toString(36);
   return join(folder, `.lancelot-clone-${place()}-${process.pid}-${seconds}-${randomBytes(8).toString("hex")}`);
 }
 
 /**
- * Removes what clones of hosts that died left in a folder. Those of processes that still run are left alone, and so are, for a day,
- * those of other machines and containers that share the folder.
+ * Removes staging folders of hosts that died. Keeps those of live processes and, for a day, those of other machines and containers that
+ * share the folder.
  * @returns the names that were removed.
  */
 export async function sweepStaging(folder: string): Promise<string[]> {
@@ -34,13 +34,13 @@ export async function sweepStaging(folder: string): Promise<string[]> {
   return removed;
 }
 
-/** What makes a process id mean one process: this machine since it was started, and the container we are in. */
+/** Scope in which a process id is unique: this machine since its last boot, and the current container. */
 function place(): string {
   let words = `${process.platform} ${hostname()}`;
   try {
     words = `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Other systems than Linux have no such files.
+    // Only Linux has these files.
   }
   return createHash("sha256").update(words).digest("hex").slice(0, 8);
 }

@@ -2,20 +2,20 @@ import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSyn
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 
-/** A repository as it was found; every path absolute. */
+/** A repository that was found; every path is absolute. */
 export interface Repository {
-  /** Of this work tree: HEAD and the index are in it. */
+  /** Folder with HEAD and index of this work tree. */
   readonly gitDir: string;
-  /** Of all its work trees: objects, branches and settings are in it. */
+  /** Folder with objects, branches and settings shared by all work trees. */
   readonly commonDir: string;
   readonly workTree: string;
 }
 
 /**
- * The repository a folder is in; null when it is in none. Found here, because a repository's own settings could point git's
- * search elsewhere. A `.git` that leads out of the folder counts only when what it leads to names this folder in turn, as work
- * trees and submodules do: whoever can write into a workspace cannot make it the work tree of another repository of the owner.
- * @throws LancelotError `denied` for a repository that leads elsewhere.
+ * The repository of a folder; null when there is none. The search is implemented here, because a repository's settings could redirect
+ * git's own search. A `.git` that points outside the folder counts only when its target names this folder in turn, as work trees and
+ * submodules do. Otherwise a workspace file could claim another repository of the user.
+ * @throws LancelotError `denied` for a repository outside the workspace.
  */
 export function findRepository(workspace: string): Repository | null {
   for (let at = workspace; ; at = dirname(at)) {
@@ -33,7 +33,7 @@ export function findRepository(workspace: string): Repository | null {
   }
 }
 
-/** A pipe or a device where git looks for a file would keep it waiting, or reading, for ever. */
+/** Refuses pipes and devices in place of git's files, because reading them could block forever. */
 function refusePipes({ gitDir, commonDir, workTree }: Repository): void {
   const places = [
     ...["HEAD", "index", "config.worktree", "info/sparse-checkout"].map((name) => join(gitDir, name)),
@@ -45,11 +45,11 @@ function refusePipes({ gitDir, commonDir, workTree }: Repository): void {
   for (const place of places) {
     const stats = statSync(place, { throwIfNoEntry: false });
     if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
-      throw elsewhere(`${relative(workTree, place) || place} is a pipe or a device and no file`);
+      throw elsewhere(`${relative(workTree, place) || place} is a pipe or a device instead of a file`);
   }
 }
 
-/** What a `.git` that is no folder leads to. */
+/** Resolves the target of a `.git` entry that is not a folder. */
 function linkedDir(at: string, entry: string, isFile: boolean): string | null {
   if (!isFile) throw elsewhere("Its .git is a link");
   const target = /^gitdir: (.+?)\s*$/.exec(readFileSync(entry, "utf8").slice(0, 4096))?.[1];
@@ -58,10 +58,10 @@ function linkedDir(at: string, entry: string, isFile: boolean): string | null {
   if (!existsSync(named)) return null;
   const gitDir = realpathSync(named);
   if (isBelow(at, gitDir) || namesBack(gitDir, at)) return gitDir;
-  throw elsewhere("Its .git leads to a folder that knows nothing of it");
+  throw elsewhere("Its .git points to a folder that does not refer back to it");
 }
 
-/** A work tree's folder names it in `gitdir`, a submodule's in its setting core.worktree. */
+/** A work tree's folder is named in `gitdir`, a submodule's in its setting core.worktree. */
 function namesBack(gitDir: string, at: string): boolean {
   const back = readSmall(join(gitDir, "gitdir"));
   if (back !== null && samePlace(resolve(gitDir, back.trim()), join(at, ".git"))) return true;
@@ -73,28 +73,28 @@ function commonDirOf(gitDir: string): string {
   const named = readSmall(join(gitDir, "commondir"))?.trim();
   if (named === undefined || named === "") return gitDir;
   const path = resolve(gitDir, named);
-  // A repository that names itself is what it was: so it stands while a sandbox keeps this file from being made.
+  // A sandbox that prevents creation of this file makes the repository name itself.
   if (path === gitDir) return gitDir;
-  if (!existsSync(path)) throw elsewhere("Its work tree belongs to a repository that is gone");
+  if (!existsSync(path)) throw elsewhere("Its work tree belongs to a repository that no longer exists");
   const common = realpathSync(path);
   if (dirname(realpathSync(gitDir)) !== join(common, "worktrees")) throw elsewhere("Its .git names the folder of another repository");
   return common;
 }
 
-/** A folder above the workspace may be anybody's: /tmp, say. */
+/** A folder above the workspace, such as /tmp, may belong to anyone. */
 function refuseForeign(gitDir: string, workspace: string): void {
   const mine = process.getuid?.();
   if (mine === undefined) return;
   const { uid } = statSync(gitDir);
   if (uid !== mine && uid !== statSync(workspace).uid)
-    throw new LancelotError("denied", "The repository above this workspace belongs to another user, so it is not used.");
+    throw new LancelotError("denied", "The repository above this workspace belongs to another user, so it was not opened.");
 }
 
 /**
- * Makes sure that what is about to be written in a repository lies in it: no link stands in the way of its objects, its index or
- * the named refs. @throws LancelotError `denied`.
+ * Ensures that no link redirects writes to the objects, the index or the named refs of a repository.
+ * @throws LancelotError `denied`.
  */
-export function expectPlain({ gitDir, commonDir }: Repository, refs: readonly string[]): void {
+export function assertNoLinks({ gitDir, commonDir }: Repository, refs: readonly string[]): void {
   for (const name of ["HEAD", "index", "logs", "logs/HEAD", "ORIG_HEAD"]) refuseLink(join(gitDir, name));
   for (const name of ["objects", "objects/pack", "objects/info", "refs", "logs", "packed-refs"]) refuseLink(join(commonDir, name));
   const objects = join(commonDir, "objects");
@@ -111,8 +111,8 @@ function refuseLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) throw linked();
 }
 
-/** What stands half done in a repository, in words; null when nothing does. */
-export function underWay({ gitDir }: Repository): string | null {
+/** Describes an unfinished git operation such as a merge or rebase; null when there is none. */
+export function operationInProgress({ gitDir }: Repository): string | null {
   const marks: readonly (readonly [string, string])[] = [
     ["MERGE_HEAD", "a merge"],
     ["CHERRY_PICK_HEAD", "a cherry-pick"],
@@ -133,18 +133,18 @@ function samePlace(a: string, b: string): boolean {
   return a === b || (existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b));
 }
 
-/** The start of a small regular file; null when there is none. */
+/** The start of a small regular file; null when it does not exist. */
 function readSmall(path: string): string | null {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, "utf8").slice(0, 65_536) : null;
 }
 
 function elsewhere(what: string): LancelotError {
-  return new LancelotError("denied", `${what}, so this repository is not used. Use the file tools, or ask the owner to look at it.`);
+  return new LancelotError("denied", `${what}, so this repository was not opened. Use the file tools, or ask the user to inspect it.`);
 }
 
 function linked(): LancelotError {
   return new LancelotError(
     "denied",
-    "Parts of this repository's .git folder are links to elsewhere, so nothing is written into it. Ask the owner to look at it.",
+    "Parts of this repository's .git folder are links to other locations, so nothing was written to it. Ask the user to inspect it.",
   );
 }

@@ -2,10 +2,10 @@ import { LancelotError } from "../../contract/errors.ts";
 
 export type Setting = readonly [name: string, value: string];
 
-/** The file that is always empty; git knows the name on every system. */
+/** A file that is always empty; git accepts the name on every system. */
 export const nothing = process.platform === "win32" ? "NUL" : "/dev/null";
 
-/** Settings that name a program or a file, reach out or start something later; each is put out of force for our calls. */
+/** Overrides for settings that name a program or file, access the network or schedule work. */
 export const fixedSettings: readonly Setting[] = [
   ["core.hooksPath", nothing],
   ["core.fsmonitor", "false"],
@@ -23,7 +23,7 @@ export const fixedSettings: readonly Setting[] = [
   ["core.splitIndex", "false"],
   ["credential.helper", ""],
   ["diff.external", ""],
-  // Looking writes nothing, not even the index.
+  // Read commands must not write the index.
   ["diff.autoRefreshIndex", "false"],
   ["diff.orderFile", nothing],
   ["diff.noprefix", "false"],
@@ -45,13 +45,14 @@ export const fixedSettings: readonly Setting[] = [
   ["maintenance.auto", "false"],
 ];
 
-/** More of them than this, and a repository is not like others. */
+/** Limit on settings that name programs; no regular repository has more. */
 const maxSettings = 2_000;
 
 /**
- * Settings whose name holds another name (a filter, a driver, a remote), as this repository gives it: each is put out of force
- * too. Filters left without a command compare and write bytes as they are.
- * @throws LancelotError `unavailable` when there are too many of them.
+ * Overrides for settings whose name contains another name (a filter, a driver, a remote), as this repository defines them. A filter
+ * without
+ * a command compares and writes bytes unchanged.
+ * @throws LancelotError `unavailable` when there are too many.
  */
 export function namedSettings(names: Iterable<string>): Setting[] {
   const settings = [...new Set(names)].flatMap((name): Setting[] => {
@@ -61,7 +62,7 @@ export function namedSettings(names: Iterable<string>): Setting[] {
   if (settings.length > maxSettings)
     throw new LancelotError(
       "unavailable",
-      "This repository's settings name thousands of programs, so git is not used here. Use the file tools.",
+      "This repository's settings name thousands of programs, so git was not run. Use the file tools.",
     );
   return settings;
 }
@@ -82,15 +83,15 @@ const programs: readonly (readonly [RegExp, string])[] = [
   [/^hook\..+\.enabled$/is, "false"],
 ];
 
-/** What of the owner's own settings (the system's and the user's, never a repository's) our calls take over, by its value. */
+/** Values taken from the user's own settings (system and user scope, never a repository's). */
 export interface OwnerSettings {
   readonly name: string | null;
   readonly email: string | null;
-  /** True where the owner, or the repository, wants commits signed. */
+  /** True when the user or the repository wants signed commits. */
   readonly signs: boolean;
-  /** How text files are written and what is ignored. */
+  /** Settings for line endings and ignored files. */
   readonly files: readonly Setting[];
-  /** Credential helpers, certificates and the proxy: for https alone. */
+  /** Credential helpers, certificates and proxy, for https only. */
   readonly https: readonly Setting[];
 }
 
@@ -111,7 +112,7 @@ export function parseSettings(text: string): ListedSetting[] {
   for (let index = 0; index + 1 < parts.length; index += 2) {
     const entry = parts[index + 1] ?? "";
     const end = entry.indexOf("\n");
-    // A name without a value is a yes.
+    // A name without a value means true.
     settings.push({
       scope: parts[index] ?? "",
       name: end < 0 ? entry : entry.slice(0, end),
@@ -121,7 +122,7 @@ export function parseSettings(text: string): ListedSetting[] {
   return settings;
 }
 
-/** Separates the owner's settings from the repository's. A name and an address are words only, so those of the repository count. */
+/** Separates the user's settings from the repository's. Author name and address are only text, so the repository's values also count. */
 export function ownerSettings(settings: readonly ListedSetting[]): OwnerSettings {
   const own = settings.filter(({ scope }) => scope === "system" || scope === "global");
   const last = (name: string) => settings.findLast((setting) => setting.name === name && setting.value.trim() !== "")?.value.trim() ?? null;

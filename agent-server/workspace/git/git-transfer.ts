@@ -12,26 +12,26 @@ import { gitError } from "./git-errors.ts";
 import { isBelow, type Repository } from "./git-repository.ts";
 import { fixedSettings, nothing, type OwnerSettings, type Setting } from "./git-settings.ts";
 
-/** Where a repository is fetched from or sent to. */
+/** A repository to fetch from or push to. */
 export interface Remote {
-  /** As git is told. */
+  /** The address passed to git. */
   readonly url: string;
   readonly protocol: "https" | "http" | "file";
-  /** Without name, password and what follows them that could be a secret; for people and receipts. */
+  /** Without user name, password and trailing parts that could be secret; for people and receipts. */
   readonly shown: string;
 }
 
 /**
- * Reads an address. https reaches anywhere the gate allows, http this machine alone, `file:` and plain paths a folder.
- * @param folder what relative paths start from.
- * @throws LancelotError `unavailable` for ssh and other ways, which start programs of the owner's.
+ * Parses an address. https may reach any host the gate allows, http only this machine; `file:` and plain paths name a folder.
+ * @param folder base of relative paths
+ * @throws LancelotError `unavailable` for ssh and other transports, which start programs of the user.
  */
 export function remoteOf(address: string, folder: string): Remote {
   if (/^https?:\/\//i.test(address) && URL.canParse(address)) {
     const url = new URL(address);
     const protocol = url.protocol === "https:" ? "https" : "http";
     if (protocol === "http" && !isLoopbackHost(url.hostname))
-      throw new LancelotError("denied", "Repositories are reached over https only. Name the https address.");
+      throw new LancelotError("denied", "Only https addresses are supported. Use the https address.");
     return { url: address, protocol, shown: `${url.protocol}//${url.host}${url.pathname}` };
   }
   if (/^file:\/\//i.test(address)) {
@@ -40,7 +40,7 @@ export function remoteOf(address: string, folder: string): Remote {
   if (/^[a-z0-9+.-]+::|^[a-z][a-z0-9+.-]*:\/\//i.test(address) || /^[^/\\]{2,}:/.test(address) || address.startsWith("-")) {
     throw new LancelotError(
       "unavailable",
-      "Repositories are reached over https only; ssh and other ways start programs. The owner runs this git command, or names the https address.",
+      "Only https addresses are supported, because ssh and other transports start programs. Ask the user to run this git command, or use the https address.",
     );
   }
   const path = /^(?:\/|[a-z]:[\\/])/i.test(address) ? address : join(folder, address);
@@ -55,16 +55,16 @@ function folderRemote(path: string, folder: string): Remote {
 export interface TransferLimits {
   /** In ms. */
   readonly timeoutMs: number;
-  /** Most bytes below `folder`. */
+  /** Maximum bytes below `folder`. */
   readonly grows?: { readonly folder: string; readonly maxBytes: number };
 }
 
 const maxOutput = 4 * 1024 * 1024;
-const lookMs = 250;
-/** How long (ms) a process tree may take to end before it is ended. */
+const checkMs = 250;
+/** Time (ms) for a process tree to exit before it is killed. */
 const graceMs = 2_000;
 
-/** What serves a local repository there: none of its hooks, and nothing of it that is started by itself. */
+/** Settings of the process that serves a local repository: it runs none of its hooks and starts nothing in the background. */
 const servedWith =
   `git -c core.hooksPath=${nothing} -c core.fsmonitor=false -c core.alternateRefsCommand=true -c gc.auto=0 -c maintenance.auto=false ` +
   `-c receive.autogc=false -c receive.denyCurrentBranch=refuse -c gc.recentObjectsHook=true -c core.attributesFile=${nothing}`;
@@ -72,9 +72,10 @@ export const uploadPack = `--upload-pack=${servedWith} upload-pack`;
 export const receivePack = `--receive-pack=${servedWith} receive-pack`;
 
 /**
- * Runs a git command that talks to another repository. Nothing of a repository's settings is in force: it runs where there is
- * none, or in a bare one made for it. When it is stopped, runs too long or grows too large, the whole tree of its processes ends.
- * @throws LancelotError `cancelled`, `too_large`, `unavailable`, `denied` (an address that leads inside), `conflict` (a push that is refused).
+ * Runs a git command that communicates with another repository. No repository settings apply: it runs without a repository, or in a bare
+ * one
+ * created for it. On cancellation, timeout or excessive size, the whole process tree is killed.
+ * @throws LancelotError `cancelled`, `too_large`, `unavailable`, `denied` (an internal address), `conflict` (a rejected push).
  */
 export async function transfer(
   of: { readonly remote: Remote; readonly gitDir: string | null; readonly cwd: string; readonly owner: OwnerSettings },
@@ -94,7 +95,7 @@ export async function transfer(
   return start(args, { cwd, env, limits, signal, remote });
 }
 
-/** What the owner's credential helpers and certificates need of the environment. */
+/** Environment variables that the user's credential helpers and certificates need. */
 const ownVariables = [
   "HOME",
   "USERPROFILE",
@@ -111,7 +112,7 @@ const ownVariables = [
   "TMP",
 ];
 
-/** Objects that come in are checked; mistakes of old programs that hurt nobody are let through. */
+/** Received objects are checked. Harmless mistakes of old git versions are accepted. */
 const fsckSettings: readonly Setting[] = [
   ["transfer.fsckObjects", "true"],
   ...["badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode", "missingEmail", "badEmail", "missingNameBeforeEmail"].map(
@@ -119,7 +120,7 @@ const fsckSettings: readonly Setting[] = [
   ),
 ];
 
-/** https to the very address that was checked, without following it elsewhere, and without questions. */
+/** Restricts https to the address that was checked: no redirects and no prompts. */
 async function webSettings({ url }: Remote, owner: OwnerSettings): Promise<Setting[]> {
   const { hostname, port, protocol } = new URL(url);
   const settings: Setting[] = [
@@ -129,7 +130,7 @@ async function webSettings({ url }: Remote, owner: OwnerSettings): Promise<Setti
     ["http.lowSpeedTime", "30"],
     ["credential.interactive", "false"],
   ];
-  // Behind the owner's proxy it is the proxy that looks names up.
+  // With a proxy configured, the proxy resolves names.
   if (owner.https.some(([name]) => name === "http.proxy")) return settings;
   const addresses = await publicAddresses(hostname);
   const number = port === "" ? (protocol === "https:" ? "443" : "80") : port;
@@ -154,7 +155,7 @@ async function start(
 ): Promise<string> {
   const { limits, signal } = of;
   if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.");
-  // A group of its own, so that all of it can be ended at once.
+  // Its own process group, so that all of it can be killed at once.
   const child = spawn("git", [...args], {
     cwd: of.cwd,
     env: of.env,
@@ -167,8 +168,8 @@ async function start(
   const stop = (error: LancelotError): void => {
     if (problem !== null) return;
     problem = error;
-    endTree(child.pid, "SIGTERM");
-    hard = setTimeout(() => endTree(child.pid, "SIGKILL"), graceMs);
+    killProcessTree(child.pid, "SIGTERM");
+    hard = setTimeout(() => killProcessTree(child.pid, "SIGKILL"), graceMs);
   };
   const onAbort = (): void => stop(new LancelotError("cancelled", "Git was stopped."));
   const timer = setTimeout(
@@ -183,14 +184,14 @@ async function start(
           void sizeOf(grows.folder).then((bytes) => {
             if (bytes > grows.maxBytes) stop(tooLarge(grows.maxBytes));
           });
-        }, lookMs);
+        }, checkMs);
   signal.addEventListener("abort", onAbort, { once: true });
   let out = "";
   let err = "";
   const take = (chunk: Buffer, kind: "out" | "err"): void => {
     if (kind === "out") out += chunk.toString("utf8");
     else err += chunk.toString("utf8");
-    if (out.length + err.length > maxOutput) stop(new LancelotError("too_large", "The other side had more to say than can be taken in."));
+    if (out.length + err.length > maxOutput) stop(new LancelotError("too_large", "The remote repository sent more output than the limit."));
   };
   child.stdout.on("data", (chunk: Buffer) => take(chunk, "out"));
   child.stderr.on("data", (chunk: Buffer) => take(chunk, "err"));
@@ -209,12 +210,12 @@ async function start(
     clearTimeout(hard);
     clearInterval(watch);
     signal.removeEventListener("abort", onAbort);
-    // What it started may outlive it.
-    if (problem !== null) endTree(child.pid, "SIGKILL");
+    // Child processes may outlive it.
+    if (problem !== null) killProcessTree(child.pid, "SIGKILL");
   }
 }
 
-function endTree(pid: number | undefined, how: NodeJS.Signals): void {
+function killProcessTree(pid: number | undefined, how: NodeJS.Signals): void {
   if (pid === undefined) return;
   if (process.platform === "win32") {
     spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
@@ -223,18 +224,18 @@ function endTree(pid: number | undefined, how: NodeJS.Signals): void {
   try {
     process.kill(-pid, how);
   } catch {
-    // All of it has ended already.
+    // The whole group has already exited.
   }
 }
 
 export function tooLarge(maxBytes: number): LancelotError {
   return new LancelotError(
     "too_large",
-    `The repository has more than ${Math.round(maxBytes / 1024 / 1024)} MB, so it was not kept. Give a depth of 1, or ask the owner to clone it.`,
+    `The repository has more than ${Math.round(maxBytes / 1024 / 1024)} MB, so it was removed. Use a depth of 1, or ask the user to clone it.`,
   );
 }
 
-/** Bytes of a folder's files, links not followed. */
+/** Total size of a folder's files in bytes, without following links. */
 async function sizeOf(folder: string): Promise<number> {
   let bytes = 0;
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
@@ -246,34 +247,34 @@ async function sizeOf(folder: string): Promise<number> {
   return bytes;
 }
 
-/** What the other side, or git about it, said; addresses with passwords in them are never repeated. */
+/** Classifies the output of git and the remote; addresses with passwords are never repeated. */
 function transferError(said: string, remote: Remote): LancelotError {
   const message = said.replaceAll(remote.url, remote.shown);
   const of = (code: LancelotError["code"], words: string) => new LancelotError(code, words, { cause: new Error(message.slice(0, 2000)) });
   if (/could not read Username|Authentication failed|terminal prompts disabled|returned error: 40[13]/i.test(message)) {
     return of(
       "unavailable",
-      `${remote.shown} wants the owner to sign in. Git found no credentials in the owner's own git settings (credential.helper); the owner signs in with git once, or does this by hand.`,
+      `${remote.shown} requires a sign-in, and git found no credentials in the user's settings (credential.helper). Ask the user to sign in with git once, or to run this command.`,
     );
   }
   if (/non-fast-forward|fetch first|stale info|\[rejected\]/i.test(message)) {
     return of(
       "conflict",
-      "The other side has commits that this branch lacks, so the push was refused. The owner fetches and merges first.",
+      "The remote branch has commits that this branch lacks, so the push was rejected. Ask the user to fetch and merge first.",
     );
   }
   if (/\[remote rejected\]/i.test(message)) {
     const why = /\[remote rejected\].*?\((.+?)\)/i.exec(message)?.[1] ?? "";
-    return of("conflict", `The other side refused the push${why === "" ? "" : `: ${why.slice(0, 200)}`}.`);
+    return of("conflict", `The remote repository rejected the push${why === "" ? "" : `: ${why.slice(0, 200)}`}.`);
   }
   if (/redirect|returned error: 30\d/i.test(message))
-    return of("unavailable", `${remote.shown} sends on to another address, which is not followed. Name the address it leads to.`);
+    return of("unavailable", `${remote.shown} redirects to another address. Redirects are not followed; use the final address.`);
   if (/not found|does not exist|does not appear to be a git repository/i.test(message))
-    return of("not_found", `There is no repository at ${remote.shown}, or it is not for everybody.`);
+    return of("not_found", `There is no repository at ${remote.shown}, or it is not public.`);
   return gitError(new Error(message.replace(/^Cloning into .*$/m, "").trim()));
 }
 
-/** A folder for one call, without a repository in or above it; removed afterwards. */
+/** A temporary folder for one call, without a repository in or above it. */
 export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
   try {
@@ -284,14 +285,14 @@ export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): 
 }
 
 /**
- * A bare repository without a setting of its own that holds the objects of another one, to send them from: what the other one's
- * settings say of remotes, addresses, credentials and programs is not even read.
+ * A bare repository without settings of its own that borrows the objects of another one to push from. The other repository's settings for
+ * remotes, addresses, credentials and programs are never read.
  */
 export async function borrowObjects(repository: Repository, folder: string, format: string): Promise<string> {
   const gitDir = join(folder, "repository.git");
   const objects = join(repository.commonDir, "objects");
   if (/["\n\\]/.test(objects))
-    throw new LancelotError("unavailable", "The path of this repository holds characters that git cannot take here.");
+    throw new LancelotError("unavailable", "The path of this repository contains characters that git does not accept here.");
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });
   await mkdir(join(gitDir, "refs"), { recursive: true });
   await writeFile(join(gitDir, "HEAD"), "ref: refs/heads/none\n");

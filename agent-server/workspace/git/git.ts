@@ -16,10 +16,10 @@ import {
 export const gitProvider = { name: "git", version: "cli" } as const;
 
 const timeoutMs = 30_000;
-/** Most a command may print, in bytes. */
+/** Maximum output of a command in bytes. */
 const maxOutput = 64 * 1024 * 1024;
 
-/** What git is ever asked to do to a repository here. None of these talks to another one. */
+/** The only git commands used on a repository. None of them contacts another repository. */
 export type GitCommand =
   | "status"
   | "diff"
@@ -50,42 +50,43 @@ export interface GitOptions {
   readonly input?: string;
   /** Instead of the repository's index. */
   readonly index?: string;
-  /** How long (ms) it may work without printing anything; half a minute unless said. */
+  /** Timeout without output (ms); 30 s by default. */
   readonly quietMs?: number;
-  /** Who is named as author and committer. */
+  /** Author and committer. */
   readonly author?: { readonly name: string; readonly email: string };
 }
 
 export interface Git {
   readonly repository: Repository;
   readonly owner: OwnerSettings;
-  /** Every setting there is, by the scope that gives it. */
+  /** Every setting with its scope. */
   readonly settings: readonly ListedSetting[];
   /**
-   * Runs a reading command in the workspace whose arguments are ours; `paths` are the caller's and come after `--`, as literal names.
+   * Runs a read command in the workspace with arguments from this code; `paths` come from the caller and follow `--` as literal names.
    * @throws LancelotError `unavailable` (no git, no repository), `cancelled`.
    */
   read(command: GitCommand, args: readonly string[], paths: readonly string[]): Promise<string>;
-  /** The same at the root of the work tree, for commands that change something too. */
+  /** The same at the root of the work tree, for commands that may write. */
   run(command: GitCommand, args: readonly string[], paths?: readonly string[], options?: GitOptions): Promise<string>;
-  /** As `run`; null where git says no by its exit code alone. */
+  /** As `run`; null when git answers no by its exit code alone. */
   ask(command: GitCommand, args: readonly string[], options?: GitOptions): Promise<string | null>;
 }
 
 /**
- * Git that executes nothing of a repository: no hooks, filters, external diffs, pagers, file system monitors, merge drivers,
- * transports or signature checks, whatever its settings say. Of the system's and the user's settings it knows the values named in
- * `OwnerSettings` alone.
- * @throws LancelotError `unavailable`, `denied` (a repository that leads elsewhere), `cancelled`.
+ * Git that executes nothing from a repository: no hooks, filters, external diffs, pagers, file system monitors, merge drivers, transports
+ * or
+ * signature checks, whatever its settings contain. Of the system's and user's settings, it uses only the values in
+ * `OwnerSettings`.
+ * @throws LancelotError `unavailable`, `denied` (a repository outside the workspace), `cancelled`.
  */
 export async function openGit(workspace: string, signal: AbortSignal): Promise<Git> {
   const repository = findRepository(workspace);
   if (repository === null)
-    throw new LancelotError("unavailable", "This workspace is not a git repository, so there is nothing to show. Use the file tools.");
+    throw new LancelotError("unavailable", "This workspace is not a git repository, so git commands are unavailable. Use the file tools.");
   return gitOf(repository, workspace, signal);
 }
 
-/** The same for a repository that was found, or made, already. */
+/** The same for a repository that was already found or created. */
 export async function gitOf(repository: Repository, workspace: string, signal: AbortSignal): Promise<Git> {
   const place = { GIT_DIR: repository.gitDir, GIT_WORK_TREE: repository.workTree };
   const listed = parseSettings(await listSettings(place, repository.workTree, signal));
@@ -130,7 +131,7 @@ export async function gitOf(repository: Repository, workspace: string, signal: A
   };
 }
 
-/** What `git config` lists: every setting with its scope, the owner's own among them. Reading them starts nothing. */
+/** The output of `git config --list`: every setting with its scope. Reading settings starts no program. */
 export async function listSettings(place: Record<string, string>, cwd: string, signal: AbortSignal): Promise<string> {
   const { GIT_CONFIG_NOSYSTEM: _, GIT_CONFIG_GLOBAL: __, ...env } = gitEnvironment(place, []);
   return run(
@@ -155,10 +156,10 @@ async function run(
     timeout: { block: quietMs },
     maxConcurrentProcesses: 1,
     allowEnvironment: Object.keys(env),
-    // An exit code counts even where nothing is said with it.
+    // A nonzero exit code counts even without output.
     errors: (error, { exitCode, stdErr }) => error ?? (exitCode === 0 ? undefined : Buffer.concat(stdErr)),
     ...(input === undefined ? {} : { input: () => input }),
-    // These are set here to nothing; the check that forbids setting them is for values that others choose.
+    // These settings are fixed here to harmless values; the library's check is for values from untrusted callers.
     unsafe: {
       allowUnsafeConfigEnvCount: true,
       allowUnsafeConfigPaths: true,
@@ -197,12 +198,12 @@ async function run(
   } catch (error) {
     if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.", { cause: error });
     if (flood.signal.aborted)
-      throw new LancelotError("too_large", "Git had more to say than can be taken in. Name a path to see less.", { cause: error });
+      throw new LancelotError("too_large", "Git printed more output than the limit. Name a path to reduce it.", { cause: error });
     throw gitError(error);
   }
 }
 
-/** The whole environment of a git process: nothing of it comes from ours but where programs are. */
+/** The complete environment of a git process: of this process's own variables, only the PATH is passed on. */
 export function gitEnvironment(place: Readonly<Record<string, string>>, settings: readonly Setting[]): Record<string, string> {
   const env: Record<string, string> = {
     ...place,
@@ -225,7 +226,7 @@ export function gitEnvironment(place: Readonly<Record<string, string>>, settings
   return env;
 }
 
-/** Variables of our own environment, where they are set. */
+/** Variables of this process's environment, where set. */
 export function ownEnvironment(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {

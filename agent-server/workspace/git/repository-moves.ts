@@ -4,7 +4,7 @@ import type { Storage } from "../../storage/storage.ts";
 const Commit = z.string().regex(/^[0-9a-f]{40,64}$/);
 const Head = z.object({ ref: z.string().nullable(), commit: Commit });
 
-/** What an action did to a repository beside its files, and how it was before. Paths are relative to the root of the work tree. */
+/** A change an action made to a repository besides its files, with the earlier state. Paths are relative to the root of the work tree. */
 export const Move = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("commit"), ref: z.string(), before: Commit.nullable(), after: Commit, paths: z.array(z.string()) }),
   z.object({ kind: z.literal("branch"), ref: z.string(), after: Commit }),
@@ -20,10 +20,13 @@ export interface RecordedMove {
   readonly move: Move;
 }
 
-/** Moves of repositories, so that they can be taken back. Rows are written right before the move: one that is recorded may not have come to be. */
+/**
+ * Records changes of repositories so that they can be undone. A row is written before the change, so a recorded change may not have
+ * happened.
+ */
 export interface RepositoryMoves {
   record(of: { questId: string | null; receiptId: string; move: Move }): void;
-  /** Those of a quest that were not taken back, newest first. */
+  /** Changes of a quest that were not undone, newest first. */
   open(questId: string): RecordedMove[];
   takenBack(id: number): void;
 }

@@ -2,7 +2,7 @@ import type { Node, Parser } from "@vscode/tree-sitter-wasm";
 import type { OutlineEntry } from "../../contract/context.ts";
 import type { OutlinedLanguage } from "./languages.ts";
 
-/** An outline is cut at so many entries, nodes looked at, and milliseconds of parsing. */
+/** Limits of an outline: entries, visited nodes, and milliseconds of parsing. */
 const maxEntries = 1_000;
 const maxNodes = 300_000;
 const parseMs = 1_000;
@@ -10,11 +10,11 @@ const signatureCharacters = 160;
 
 export interface Definitions {
   entries: OutlineEntry[];
-  /** Why it is not the whole outline; null when it is. */
+  /** Why the outline is incomplete; null when it is complete. */
   problem: string | null;
 }
 
-/** What a source text defines, in its order. Text with errors gives what could be read of it. */
+/** Lists the definitions of a source text in order. Text with syntax errors yields the definitions that could be parsed. */
 export function findDefinitions(parser: Parser, language: OutlinedLanguage, text: string): Definitions {
   const until = performance.now() + parseMs;
   let late = false;
@@ -30,7 +30,7 @@ export function findDefinitions(parser: Parser, language: OutlinedLanguage, text
   }
   try {
     const { entries, cut } = walk(tree.rootNode, language);
-    if (cut) return { entries, problem: "it is longer than an outline may be" };
+    if (cut) return { entries, problem: "it exceeds the maximum length of an outline" };
     return { entries, problem: tree.rootNode.hasError ? "it has syntax errors, so some definitions may be missing" : null };
   } finally {
     tree.delete();
@@ -45,7 +45,7 @@ function walk(root: Node, language: OutlinedLanguage): { entries: OutlineEntry[]
     nodes += 1;
     if (nodes > maxNodes || entries.length >= maxEntries) return { entries, cut: true };
     const { node, depth } = next;
-    // The block of a namespace holds what it defines, unlike that of a function.
+    // A namespace's block contains definitions, unlike a function's.
     if (language.closed.has(node.type) && !(node.parent?.type ?? "").endsWith("module")) continue;
     const entry = toEntry(node, language, depth);
     if (entry !== null) entries.push(entry);
@@ -72,7 +72,7 @@ function toEntry(node: Node, language: OutlinedLanguage, depth: number): Outline
   };
 }
 
-/** The node's own name; null when it defines nothing that has one. */
+/** The node's own name; null when it defines nothing with a name. */
 function nameOf(node: Node): string | null {
   switch (node.type) {
     case "impl_item": {
@@ -106,7 +106,7 @@ function nameOf(node: Node): string | null {
   }
 }
 
-/** The name inside declarators, as C, Java and PHP nest them. */
+/** The name inside nested declarators, as in C, Java and PHP. */
 function declaredName(node: Node): string | null {
   let inner: Node | null = node;
   for (let level = 0; level < 12 && inner !== null; level += 1) {
@@ -122,7 +122,7 @@ function declaredName(node: Node): string | null {
   return null;
 }
 
-/** What exactly it is; null for what is of no interest in an outline: variables inside functions, forward mentions of a type. */
+/** Refines the kind; null for nodes without interest in an outline: variables inside functions, forward declarations of types. */
 function refine(node: Node, kind: string): string | null {
   switch (node.type) {
     case "variable_declarator": {
@@ -172,7 +172,7 @@ function isMember(node: Node): boolean {
   return outer?.type === "field_declaration_list" || outer?.parent?.type === "class_definition";
 }
 
-/** What stands before the body, in one line. */
+/** The text before the body, on one line. */
 function signatureOf(node: Node): string {
   const line = oneLine(headOf(node)).replace(/\s*(?:=>|[{:=])\s*$/, "");
   return line.length > signatureCharacters ? `${line.slice(0, signatureCharacters)}…` : line;

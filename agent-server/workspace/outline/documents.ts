@@ -6,7 +6,7 @@ import type { Definitions } from "./definitions.ts";
 const maxEntries = 500;
 const maxDepth = 2;
 
-/** What a document that is no program is made of, by its own parser; null for other files. */
+/** Outlines a document such as Markdown or JSON with its own parser; null for other files. */
 export function outlineDocument(path: string, text: string): ({ language: string } & Definitions) | null {
   const ending = /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   if (/^(?:md|markdown|mdx)$/.test(ending)) return { language: "markdown", ...bounded(headings(text)) };
@@ -18,10 +18,10 @@ export function outlineDocument(path: string, text: string): ({ language: string
 function bounded(entries: OutlineEntry[]): Definitions {
   return entries.length <= maxEntries
     ? { entries, problem: null }
-    : { entries: entries.slice(0, maxEntries), problem: "it is longer than an outline may be" };
+    : { entries: entries.slice(0, maxEntries), problem: "it exceeds the maximum length of an outline" };
 }
 
-/** Headings with what is below them; lines in code blocks are none. */
+/** Headings with their nesting; lines in code blocks do not count. */
 function headings(text: string): OutlineEntry[] {
   const lines = text.split("\n");
   const found: OutlineEntry[] = [];
@@ -57,7 +57,7 @@ function headings(text: string): OutlineEntry[] {
   return found;
 }
 
-/** Keys of the first levels; what is broken behind them is left out. */
+/** Keys of the first levels; nothing after a syntax error is listed. */
 function jsonKeys(text: string): OutlineEntry[] {
   const entries: OutlineEntry[] = [];
   const lineAt = lineFinder(text);

@@ -7,13 +7,13 @@ import { brotliDecompress } from "node:zlib";
 import type * as TreeSitter from "@vscode/tree-sitter-wasm";
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Loads tree-sitter and its grammars, each when it is first needed. */
+/** Loads tree-sitter and its grammars on first use. */
 export interface Grammars {
-  /** @throws LancelotError `unavailable` when its file is not there. */
+  /** @throws LancelotError `unavailable` when the grammar file is missing. */
   parserFor(grammar: string): Promise<TreeSitter.Parser>;
 }
 
-/** @param distDir the built `dist/`, where grammars lie compressed; null when run from source: then those of the installed package */
+/** @param distDir the built `dist/` with compressed grammars; null when run from source, which uses the installed package */
 export function createGrammars(distDir: string | null): Grammars {
   const require = createRequire(import.meta.url);
   const parsers = new Map<string, Promise<TreeSitter.Parser>>();
@@ -29,7 +29,7 @@ export function createGrammars(distDir: string | null): Grammars {
 
   async function loadLibrary(): Promise<typeof TreeSitter> {
     const from = folder();
-    // Its own script finds itself by its file name, so it is not bundled.
+    // The library locates its WebAssembly file by its own file name, so it cannot be bundled.
     const loaded = require(join(from, distDir === null ? "tree-sitter.js" : "tree-sitter.cjs")) as typeof TreeSitter;
     const options: { locateFile: () => string; wasmBinary: Uint8Array } = {
       locateFile: () => join(from, "tree-sitter.wasm"),
@@ -56,7 +56,7 @@ export function createGrammars(distDir: string | null): Grammars {
       if (parser === undefined) {
         parser = load(grammar);
         parsers.set(grammar, parser);
-        // What failed once may be there the next time.
+        // Retries a failed load on the next call.
         parser.catch(() => {
           parsers.delete(grammar);
           library = null;

@@ -1,12 +1,12 @@
-/** A language tree-sitter reads, and which of its nodes are definitions. */
+/** A language that tree-sitter parses, and the nodes that are definitions. */
 export interface OutlinedLanguage {
-  /** As shown: `typescript`, `c++`. */
+  /** Display name: `typescript`, `c++`. */
   readonly name: string;
-  /** File of the grammar, without its ending. */
+  /** File of the grammar, without extension. */
   readonly grammar: string;
-  /** Node type → what it defines. */
+  /** Node type → kind of definition. */
   readonly definitions: Readonly<Record<string, string>>;
-  /** Nodes whose inside holds no definitions worth a line: bodies of functions. */
+  /** Nodes whose content is not outlined, such as function bodies. */
   readonly closed: ReadonlySet<string>;
 }
 
@@ -214,7 +214,7 @@ const byEnding: Readonly<Record<string, OutlinedLanguage>> = {
   go,
   rs: rust,
   java,
-  // One grammar reads both: there is none for C alone.
+  // The C++ grammar parses both, because there is none for C alone.
   c: { ...cpp, name: "c" },
   h: cpp,
   cc: cpp,
@@ -237,7 +237,7 @@ const byEnding: Readonly<Record<string, OutlinedLanguage>> = {
   css,
 };
 
-/** By the ending of a file's name; null when there is no grammar for it. */
+/** Selects by file extension; null when there is no grammar. */
 export function languageOf(path: string): OutlinedLanguage | null {
   const ending = /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase();
   return ending !== undefined && Object.hasOwn(byEnding, ending) ? (byEnding[ending] ?? null) : null;

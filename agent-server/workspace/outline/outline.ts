@@ -1,11 +1,11 @@
 import type { OutlineEntry } from "../../contract/context.ts";
 import type { AskEditor } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import { formatBytes } from "../text/bounds.ts";
+import { formatBytes } from "../text/output-bounds.ts";
 import { createGrammars } from "./grammars.ts";
 import { languageOf } from "./languages.ts";
 
-/** Longer texts are not parsed, in UTF-16 units. */
+/** Maximum length of a text to parse, in UTF-16 units. */
 const maxCharacters = 1_500_000;
 
 export interface Outline {
@@ -13,15 +13,15 @@ export interface Outline {
   /** `parser`: documents such as Markdown, JSON and YAML. */
   source: "tree-sitter" | "editor" | "parser";
   entries: OutlineEntry[];
-  /** Why it may not be the whole; null when it is. */
+  /** Why the outline may be incomplete; null when it is complete. */
   problem: string | null;
 }
 
 export interface Outliner {
   /**
-   * What a text defines. By the grammar of its language, by the parser of its kind of document, else by the editor.
-   * @param path relative to the workspace; its ending says the language
-   * @throws LancelotError `too_large`, `unavailable` where nothing can read this language.
+   * Outlines a text with its language's grammar, its document parser, or the editor.
+   * @param path relative to the workspace; its extension determines the language
+   * @throws LancelotError `too_large`, `unavailable` when no parser supports this language.
    */
   outline(path: string, text: string): Promise<Outline>;
   /** True when a file of this name can be outlined without the editor. */
@@ -36,7 +36,7 @@ export function createOutliner({ distDir, askEditor }: { distDir: string | null;
       if (text.length > maxCharacters)
         throw new LancelotError(
           "too_large",
-          `${path} is too long to be outlined (${formatBytes(text.length)}). Search in it with search_workspace, or read a part of it with read_file.`,
+          `${path} is too long for an outline (${formatBytes(text.length)}). Search in it with search_workspace, or read a part of it with read_file.`,
         );
       const language = languageOf(path);
       if (language !== null) {
@@ -51,10 +51,10 @@ export function createOutliner({ distDir, askEditor }: { distDir: string | null;
         const { entries, language: known } = await askEditor("symbols", { path });
         if (entries.length > 0) return { language: known, source: "editor", entries, problem: null };
       }
-      const editor = askEditor === null ? " and there is no editor here to ask" : " and the editor knows no symbols in it";
+      const editor = askEditor === null ? " and no editor is connected" : " and the editor reports no symbols";
       throw new LancelotError(
         "unavailable",
-        `There is no grammar for files like ${path}${editor}. Read it, or search in it with search_workspace.`,
+        `There is no grammar for files like ${path}${editor}. Read the file, or search it with search_workspace.`,
       );
     },
     reads: (path) => languageOf(path) !== null,

@@ -12,15 +12,15 @@ interface Deps {
 }
 
 /**
- * The outline of a file as the owner sees it. Files outside the workspace and secret ones are refused.
- * @throws LancelotError `denied`, `not_found`, `invalid_params`, and what the outliner throws.
+ * The outline of a file with the user's unsaved edits. Refuses files outside the workspace and secret ones.
+ * @throws LancelotError `denied`, `not_found`, `invalid_params`, and the outliner's errors.
  */
 export async function outlineFile({ governance, files, outliner }: Deps, path: string): Promise<Result<"workspace.outline">> {
   const file = resolveFile({ governance }, path);
   if (!file.inside || file.sensitive === "secret")
     throw new LancelotError(
       "denied",
-      `${file.display} is not outlined: ${file.inside ? "it may hold secrets" : "it is outside the workspace"}.`,
+      `${file.display} cannot be outlined: ${file.inside ? "it may contain secrets" : "it is outside the workspace"}.`,
     );
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Name a file in it.`);
   const { text } = await files.current(file);

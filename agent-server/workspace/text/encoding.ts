@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { LancelotError } from "../../contract/errors.ts";
 
-/** How a file's bytes spell its text. Kept on every write. `latin1` is Windows-1252, which is Latin-1 with more letters. */
+/** Encoding of a file, preserved on every write. `latin1` means Windows-1252, a superset of Latin-1. */
 export interface Encoding {
   readonly name: "utf8" | "utf16le" | "utf16be" | "latin1";
   readonly bom: boolean;
@@ -10,12 +10,12 @@ export interface Encoding {
 export const utf8: Encoding = { name: "utf8", bom: false };
 
 export interface DecodedText {
-  /** Without a byte order mark; line endings as they are. */
+  /** Without byte order mark; line endings unchanged. */
   readonly text: string;
   readonly encoding: Encoding;
 }
 
-/** The letters of Windows-1252 where Latin-1 has control characters; the five places it leaves empty stay as they are. */
+/** Characters of Windows-1252 where Latin-1 has control characters; its five undefined positions stay as they are. */
 const letters = new Map(
   Array.from(
     "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178",
@@ -25,8 +25,8 @@ const letters = new Map(
 const bytesOf = new Map([...letters].map(([byte, letter]) => [letter, byte]));
 
 /**
- * Tells text from binary and decodes it. UTF-8 and UTF-16 go by byte order mark, then UTF-8 if it is valid, then UTF-16 by where
- * its zeros are, then Windows-1252. What would not come back byte for byte is no text.
+ * Distinguishes text from binary and decodes it: by byte order mark, then as valid UTF-8, then as UTF-16 by the position of zero bytes,
+ * then as Windows-1252. Bytes that would not round-trip exactly are not text.
  * @returns null when the bytes are not text.
  */
 export function decodeText(bytes: Uint8Array): DecodedText | null {
@@ -34,14 +34,14 @@ export function decodeText(bytes: Uint8Array): DecodedText | null {
   const encoding = detectEncoding(buffer);
   if (encoding === null) return null;
   const text = decodeAs(buffer, encoding);
-  // Halves of letters would be lost where the text is kept as UTF-8.
+  // Unpaired surrogates would be lost when the text is stored as UTF-8.
   return text.isWellFormed() ? { text, encoding } : null;
 }
 
-/** The encoding of bytes that may be only the beginning of a file; null when they are not text. */
+/** The encoding of bytes that may be only the start of a file; null when they are not text. */
 export function detectEncoding(bytes: Buffer, whole = true): Encoding | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return isUtf8(bytes, whole) ? { name: "utf8", bom: true } : null;
-  // Odd lengths are not UTF-16; treating them as such would drop the last byte on the next write.
+  // UTF-16 has an even length; decoding an odd one would drop the last byte on the next write.
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return isUtf16(bytes, "utf16le", whole) ? { name: "utf16le", bom: true } : null;
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return isUtf16(bytes, "utf16be", whole) ? { name: "utf16be", bom: true } : null;
   if (bytes.includes(0)) {
@@ -52,7 +52,7 @@ export function detectEncoding(bytes: Buffer, whole = true): Encoding | null {
   return controlShare(bytes) > 0.02 ? null : { name: "latin1", bom: false };
 }
 
-/** Bytes of a text in an encoding, byte order mark included. @throws LancelotError `invalid_params` for a letter it has not. */
+/** Encodes a text, including the byte order mark. @throws LancelotError `invalid_params` for a character the encoding lacks. */
 export function encodeText(text: string, encoding: Encoding): Buffer {
   const mark = encoding.bom ? "\ufeff" : "";
   switch (encoding.name) {
@@ -83,7 +83,7 @@ function encodeLatin(text: string): Buffer {
 function cannotHold(what: string, text: string, at: number, encoding: Encoding): LancelotError {
   const line = text.slice(0, at).split("\n").length;
   const instead =
-    encoding.name === "latin1" ? " Write it in letters it has; to have the file in UTF-8, delete it and make it anew." : " Leave it out.";
+    encoding.name === "latin1" ? " Use only characters of that encoding. To convert the file to UTF-8, delete it and create it again." : " Leave it out.";
   return new LancelotError(
     "invalid_params",
     `The file is in ${describeEncoding(encoding)}, which cannot hold ${what} (line ${line}). Nothing was changed.${instead}`,
@@ -114,7 +114,7 @@ function decodeAs(bytes: Buffer, encoding: Encoding): string {
   }
 }
 
-/** True for whole UTF-16 units of which none is zero, as other formats (UTF-32, programs) have them. */
+/** True for complete UTF-16 units without zero units, which occur in other formats (UTF-32, programs). */
 function isUtf16(bytes: Buffer, name: "utf16le" | "utf16be", whole: boolean): boolean {
   if (whole && bytes.length % 2 !== 0) return false;
   for (let at = 0; at + 1 < bytes.length; at += 2) {
@@ -124,7 +124,7 @@ function isUtf16(bytes: Buffer, name: "utf16le" | "utf16be", whole: boolean): bo
   return true;
 }
 
-/** Text that is mostly ASCII has, as UTF-16, a zero at every other place and none between them. */
+/** Mostly ASCII text in UTF-16 has a zero byte at every other position and nowhere else. */
 function zerosOf(bytes: Buffer): "utf16le" | "utf16be" | null {
   const sample = bytes.subarray(0, 8192);
   let [even, odd] = [0, 0];
@@ -147,7 +147,7 @@ function isUtf8(bytes: Buffer, whole: boolean): boolean {
   }
 }
 
-/** Share of control characters that no text file has: what tells Latin-1 from binary without NUL. */
+/** Share of control characters, which distinguishes Latin-1 from binary data without NUL. */
 function controlShare(bytes: Buffer): number {
   const sample = bytes.subarray(0, 8192);
   let control = 0;

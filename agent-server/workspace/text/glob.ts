@@ -1,8 +1,8 @@
 import picomatch from "picomatch";
 
 /**
- * A filter for paths with forward slashes. A pattern without a slash is matched with the name alone, as in ignore files;
- * others with the path in the workspace or below the folder that was named.
+ * A filter for paths with forward slashes. As in ignore files, a pattern without a slash matches the name alone;
+ * others match the path in the workspace or below the given folder.
  */
 export function globFilter(glob: string | undefined): (path: string, below?: string) => boolean {
   if (glob === undefined) return () => true;

@@ -2,18 +2,18 @@ import { createTwoFilesPatch, diffArrays } from "diff";
 import type { Hunk } from "../../contract/changes.ts";
 import { bareLine, splitLines } from "./lines.ts";
 
-/** Milliseconds a comparison may take before it is told as one block. */
+/** Timeout of a comparison (ms); after it, the change becomes one hunk. */
 const diffTimeout = 2_000;
 const noNewline = "\\ No newline at end of file";
 
-/** A run of lines that differ: `from`–`to` of the old lines give way to `lines`. Zero-based, `to` exclusive. */
+/** A run of lines that differ: `lines` replace `from`–`to` of the old lines. Zero-based, `to` exclusive. */
 export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** What turns `from` into `to`, in order, never touching: at least one equal line lies between two edits. */
+/** Edits that turn `from` into `to`, in order, separated by at least one equal line. */
 export function lineEdits(from: readonly string[], to: readonly string[]): Edit[] {
   let head = 0;
   while (head < from.length && head < to.length && from[head] === to[head]) head++;
@@ -47,8 +47,8 @@ export function lineEdits(from: readonly string[], to: readonly string[]): Edit[
 }
 
 /**
- * Hunks from one text to another, without context, every one pending. A file that appears or goes is one hunk.
- * `oldStart` of an insertion is the line it comes before.
+ * Hunks from one text to another, without context, all pending. A created or deleted file is one hunk.
+ * `oldStart` of an insertion is the line it precedes.
  */
 export function computeHunks(base: string | null, proposed: string | null): Hunk[] {
   const oldLines = splitLines(base ?? "");
@@ -71,7 +71,7 @@ export function computeHunks(base: string | null, proposed: string | null): Hunk
   });
 }
 
-/** The base with the named hunks applied; null where the file would not be. */
+/** The base with the selected hunks applied; null when the file would not exist. */
 export function applyHunks(
   base: string | null,
   proposed: string | null,
@@ -94,13 +94,13 @@ export function applyHunks(
   return result.join("");
 }
 
-/** A unified diff with three lines of context; empty when nothing differs. `null` is a file that is not there. */
+/** A unified diff with three lines of context; empty when nothing differs. `null` represents a missing file. */
 export function unifiedDiff(path: string, from: string | null, to: string | null): string {
   if (from === to) return "";
   const oldName = from === null ? "/dev/null" : `a/${path}`;
   const newName = to === null ? "/dev/null" : `b/${path}`;
   const patch = createTwoFilesPatch(oldName, newName, from ?? "", to ?? "", undefined, undefined, { context: 3, timeout: diffTimeout });
-  if (patch === undefined) return `--- ${oldName}\n+++ ${newName}\n(too different to show line by line)\n`;
+  if (patch === undefined) return `--- ${oldName}\n+++ ${newName}\n(too many differences for a line diff)\n`;
   return patch.replace(/^=+\n/, "");
 }
 

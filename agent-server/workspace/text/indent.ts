@@ -1,34 +1,34 @@
-import { indentOf } from "./places.ts";
+import { indentOf } from "./match-places.ts";
 
-/** How one line of the wanted text is indented, and how the file's line that stands for it is. */
+/** Indentation of one line of the requested text, and of the matching line in the file. */
 export interface IndentPair {
   readonly wanted: string;
   readonly found: string;
 }
 
-/** One step deeper, as the wanted text writes it and as the file does. */
+/** One indentation level, in the requested text and in the file. */
 interface Step {
   readonly wanted: string;
   readonly found: string;
 }
 
-/** The texts whose steps are compared: the file, and what was given for it, each part by itself. */
+/** The texts whose indentation levels are compared: the file, and each part of the request. */
 interface Texts {
   readonly file: readonly string[];
   readonly wanted: readonly (readonly string[])[];
 }
 
-/** Says how a new line near the pair `near` is indented in the file; null when that cannot be told. */
+/** Returns the file's indentation for a new line near the pair `near`; null when it cannot be determined. */
 export type CarryIndent = (indent: string, near: number, first: boolean) => string | null;
 
 /**
- * Carries the indentation of new lines over to the file's way of writing it.
- * @param pairs for the lines of the old text, in order; the new lines lie among them.
+ * Converts the indentation of new lines to the file's style.
+ * @param pairs for the lines of the old text, in order; the new lines are among them.
  */
 export function carryIndent(pairs: readonly IndentPair[], texts: Texts): CarryIndent {
   if (pairs.every(({ wanted, found }) => wanted === found)) return (indent) => indent;
   const whole = reading(pairs, 0, texts);
-  // A text copied from its first letter on lacks the indentation of its first line alone.
+  // Text copied from its first non-blank character lacks only its first line's indentation.
   if (pairs.length < 2 || pairs[0]?.wanted !== "" || pairs[0].found === "") return whole.carry;
   const rest = reading(pairs.slice(1), 1, { ...texts, wanted: texts.wanted.map((part) => part.slice(1)) });
   const lost: CarryIndent = (indent, near, first) => (first && indent === "" ? (pairs[0]?.found ?? "") : rest.carry(indent, near, first));
@@ -43,7 +43,7 @@ export function carryIndent(pairs: readonly IndentPair[], texts: Texts): CarryIn
   };
 }
 
-/** One way to understand the pairs; `fits` when it explains them all. */
+/** One interpretation of the pairs; `fits` when it explains all of them. */
 function reading(pairs: readonly IndentPair[], from: number, texts: Texts): { carry: CarryIndent; fits: boolean; step: Step | null } {
   const step = stepOf(pairs, texts);
   const all = pairs.map((pair, index) => [pair, index + from] as const);
@@ -58,7 +58,7 @@ function reading(pairs: readonly IndentPair[], from: number, texts: Texts): { ca
       const by = nearest(alike.length > 0 ? alike : all);
       return by === undefined ? null : moved(by, steps, rest, step);
     }
-    // Moved as a whole: what is deeper by some blanks, or less deep, is so in the file too.
+    // The block was shifted as a whole: differences in depth are the same in the file.
     const by = nearest(longestOf(all.filter(([{ wanted }]) => indent.startsWith(wanted))));
     if (by !== undefined) {
       const more = indent.slice(by.wanted.length);
@@ -83,7 +83,7 @@ function longestOf(pairs: readonly (readonly [IndentPair, number])[]): (readonly
   return pairs.filter(([{ wanted }]) => wanted.length === longest);
 }
 
-/** The file's indentation of a pair, taken some steps further in or out. Blanks that make no step come after the steps. */
+/** The file's indentation of a pair, shifted by some levels. Remaining spaces follow the levels. */
 function moved({ wanted, found }: IndentPair, steps: number, rest: string, step: Step): string | null {
   const of = depth(wanted, step.wanted);
   if (!/^ *$/.test(rest) || !found.endsWith(of.rest)) return null;
@@ -94,7 +94,7 @@ function moved({ wanted, found }: IndentPair, steps: number, rest: string, step:
   return body.endsWith(less) ? body.slice(0, body.length - less.length) + rest : null;
 }
 
-/** The step that the pairs differ by, else those the two texts are indented by. */
+/** The level by which the pairs differ; otherwise the levels of the two texts. */
 function stepOf(pairs: readonly IndentPair[], { file, wanted }: Texts): Step | null {
   for (let index = 1; index < pairs.length; index++) {
     const [a, b] = [pairs[index - 1], pairs[index]].toSorted((x, y) => (x?.wanted.length ?? 0) - (y?.wanted.length ?? 0));
@@ -102,18 +102,18 @@ function stepOf(pairs: readonly IndentPair[], { file, wanted }: Texts): Step | n
     if (!b.wanted.startsWith(a.wanted) || !b.found.startsWith(a.found) || a.found === b.found) continue;
     const step = { wanted: b.wanted.slice(a.wanted.length), found: b.found.slice(a.found.length) };
     if (step.wanted !== step.found) return reduced(step);
-    // A blank more in both, as before the star of a comment, is no step; more than that is the same step in both.
+    // One extra space in both, as before the star of a comment, is no level; more is the same level in both.
     if (step.wanted !== " ") return null;
   }
   const found = unitOf([file]);
   const written = unitOf(wanted);
-  // As many steps deep in both, each by steps of its own; otherwise the block was moved as a whole and its steps are the file's.
+  // With the same number of levels in both, each has its own style; otherwise the block was shifted and has the file's style.
   if (found !== null && written !== null && found !== written)
     for (const pair of pairs) if (sameDepth(pair, { wanted: written, found })) return { wanted: written, found };
   return stepOfForeign(pairs);
 }
 
-/** Tabs for blanks, or the other way round, at one depth alone. */
+/** Tabs instead of spaces, or the reverse, at only one depth. */
 function stepOfForeign(pairs: readonly IndentPair[]): Step | null {
   const foreign = pairs.find(
     ({ wanted, found }) => wanted !== "" && found !== "" && wanted[0] !== found[0] && !wanted.endsWith(found) && !found.endsWith(wanted),
@@ -124,7 +124,7 @@ function stepOfForeign(pairs: readonly IndentPair[]): Step | null {
   return reduced({ wanted: bare(foreign.wanted), found: bare(foreign.found) });
 }
 
-/** True when both sides are equally many steps deep, and not at the edge; the blank before the star of a comment does not count. */
+/** True when both sides have the same number of levels above zero; the space before the star of a comment does not count. */
 function sameDepth(pair: IndentPair, step: Step): boolean {
   const [wanted, found] = [depth(pair.wanted, step.wanted), depth(pair.found, step.found)];
   return wanted.steps > 0 && wanted.steps === found.steps && wanted.rest === found.rest;
@@ -137,7 +137,7 @@ function depth(indent: string, step: string): { steps: number; rest: string } {
   return { steps, rest };
 }
 
-/** The same in the smallest parts; of blanks alone at least two make a step. */
+/** The same in the smallest units; a level of spaces has at least two. */
 function reduced({ wanted, found }: Step): Step {
   for (let parts = divisor(wanted.length, found.length); parts > 1; parts--) {
     const step = { wanted: wanted.slice(0, wanted.length / parts), found: found.slice(0, found.length / parts) };
@@ -155,11 +155,11 @@ function isUnit(indent: string): boolean {
   return /^(?:\t+| {2,8})$/.test(indent);
 }
 
-/** By what texts are indented one step deeper: what lines most often have more than the line above them. */
+/** The indentation unit of texts: the most frequent difference between a line and the one above it. */
 function unitOf(texts: readonly (readonly string[])[]): string | null {
   const counts = new Map<string, number>();
   for (const lines of texts) {
-    // How deep the first line stands says nothing of steps.
+    // The depth of the first line says nothing about the unit.
     let above: string | null = null;
     for (const line of lines.slice(0, 4000)) {
       if (line.trim() === "") continue;

@@ -2,8 +2,9 @@ import { lineEdits } from "./hunks.ts";
 import { bareLine, endsOf, type Eol, splitLines, withEol } from "./lines.ts";
 
 /**
- * A new text in the place of `from`: lines that both have keep their ends, a line in the place of another takes over its end, and
- * lines that are more get `eol`.
+ * Applies the line endings of `from` to a new text: unchanged lines keep their ending, replaced lines take over the old one, and
+ * additional
+ * lines get `eol`.
  */
 export function mergeEnds(from: string, made: string, eol: Eol): string {
   const { crlf, all } = endsOf(from);

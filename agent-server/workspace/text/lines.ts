@@ -1,6 +1,6 @@
 export type Eol = "\n" | "\r\n";
 
-/** Lines with their terminators (`\n` or `\r\n`); joining them gives the text back. A text without a last newline ends in a bare line. */
+/** Lines with their terminators (`\n` or `\r\n`); joining them restores the text. A text without a final newline ends in a bare line. */
 export function splitLines(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
@@ -20,19 +20,19 @@ export function bareLine(line: string): string {
   return line.endsWith("\n") ? line.slice(0, -1) : line;
 }
 
-/** The line ending most lines of a text have; `\n` for a text with none. */
+/** The most frequent line ending of a text; `\n` when it has none. */
 export function mainEol(text: string): Eol {
   const { crlf, all } = endsOf(text);
   return crlf > all - crlf ? "\r\n" : "\n";
 }
 
-/** The text with every line ending as given. */
+/** Converts every line ending. */
 export function withEol(text: string, eol: Eol): string {
   const unix = text.replaceAll("\r\n", "\n");
   return eol === "\n" ? unix : unix.replaceAll("\n", "\r\n");
 }
 
-/** How many lines end in `\r\n`, and how many in any way. */
+/** Number of line endings `\r\n`, and of all line endings. */
 export function endsOf(text: string): { crlf: number; all: number } {
   let crlf = 0;
   let all = 0;

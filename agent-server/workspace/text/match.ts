@@ -1,10 +1,10 @@
-import { isOmission, partsOf, withoutNumbers, withoutSomeNumbers } from "./copied.ts";
-import { foldMarks } from "./fold.ts";
+import { isOmission, partsOf, withoutNumbers, withoutSomeNumbers } from "./copy-markers.ts";
+import { foldMarks } from "./text-folding.ts";
 import { bareLine, mainEol, splitLines } from "./lines.ts";
 import { mergeEnds } from "./line-ends.ts";
-import { nearestBlock } from "./nearest.ts";
-import { findPlaces, type Level, levels, type Place } from "./places.ts";
-import { mergeLine, rewriteBlock } from "./rewrite.ts";
+import { nearestBlock } from "./nearest-text.ts";
+import { findPlaces, type Level, levels, type Place } from "./match-places.ts";
+import { mergeLine, rewriteBlock } from "./match-rewrite.ts";
 
 export interface Replacement {
   readonly oldText: string;
@@ -16,35 +16,36 @@ export type EditOutcome =
   | {
       readonly ok: true;
       readonly text: string;
-      /** Places replaced. */
+      /** Number of replaced matches. */
       readonly count: number;
-      /** 1-based first lines of them, in the old text. */
+      /** 1-based first lines of the matches in the old text. */
       readonly lines: readonly number[];
-      /** Which tolerance it took; null for an exact match. */
+      /** The tolerance that was needed; null for an exact match. */
       readonly tolerance: string | null;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Letters from which on a line is taken for one that no person wrote. */
+/** Lines of at least this many characters are treated as generated. */
 const minLongLine = 300;
 
-/** What was overlooked, as it is told. */
-const told: Record<Level, string> = {
-  "line ends": "blanks at line ends",
+/** Descriptions of the tolerated differences. */
+const toleranceLabels: Record<Level, string> = {
+  "line ends": "whitespace at line ends",
   indentation: "indentation",
   "blank lines": "blank lines",
-  marks: "quotes, dashes and blanks within lines",
+  marks: "quotes, dashes and whitespace within lines",
   shape: "indentation",
 };
 
 /**
- * Replaces `oldText`: exactly where it stands, else by whole lines with other blanks, indentation, blank lines or quotes. Lines
- * that old and new text share stay as the file has them, and every line keeps its end. Words always have to be the same.
- * Never guesses between places: more than one (without `replaceAll`) is an error that names them, and so is one that would only
- * be the likeliest. A miss names the nearest text and what differs there.
+ * Replaces `oldText`: an exact match, otherwise whole lines that differ only in whitespace, indentation, blank lines or quotes. Lines
+ * common
+ * to old and new text keep the file's form, and every line keeps its ending. Words must always be equal.
+ * Never guesses: several matches without `replaceAll` are an error that names them, and so is a match that is only the
+ * most likely one. When there is no match, the error quotes the nearest text and its differences.
  */
 export function replaceText(text: string, edit: Replacement): EditOutcome {
-  if (edit.oldText === edit.newText) return { ok: false, problem: "old_text and new_text are the same: there is nothing to change." };
+  if (edit.oldText === edit.newText) return { ok: false, problem: "old_text and new_text are identical; there is nothing to change." };
   const whole = replaceExactly(text, edit) ?? replaceLines(text, edit);
   if (whole !== null) return whole;
   const fileLines = splitLines(text).map(bareLine);
@@ -58,7 +59,7 @@ export function replaceText(text: string, edit: Replacement): EditOutcome {
     };
     const outcome = clean.oldText === clean.newText ? null : (replaceExactly(text, clean) ?? replaceLines(text, clean));
     if (outcome !== null) return outcome.ok ? { ...outcome, tolerance: withTolerance("line numbers", outcome.tolerance) } : outcome;
-    return notFound(fileLines, numberless, " (Its line numbers were left out.)");
+    return notFound(fileLines, numberless, " (Its line numbers were removed.)");
   }
   if (wanted.some(isOmission))
     return (
@@ -72,7 +73,7 @@ export function replaceText(text: string, edit: Replacement): EditOutcome {
   return replaceWithin(text, edit) ?? notFound(fileLines, wanted, "");
 }
 
-/** Where the text stands letter by letter, line ends aside; null when it does not. */
+/** Replaces character-by-character matches, ignoring line endings; null when there are none. */
 function replaceExactly(text: string, edit: Replacement): EditOutcome | null {
   const file = unix(text);
   const wanted = unix(edit.oldText).text;
@@ -80,7 +81,7 @@ function replaceExactly(text: string, edit: Replacement): EditOutcome | null {
   if (found.length === 0) return null;
   const lines = found.map((at) => lineAt(file.text, at));
   if (found.length > 1 && !edit.replaceAll) return ambiguous(lines, null);
-  // It begins with blanks, but not with all of its line's: whole lines are meant, indented otherwise.
+  // It starts with part of its line's indentation, so whole lines with other indentation are meant.
   if (found.length === 1 && /^[ \t]/.test(wanted) && /^[ \t]+$/.test(file.text.slice(lineStart(file.text, found[0] ?? 0), found[0]))) {
     const whole = replaceLines(text, edit);
     if (whole?.ok === true) return whole;
@@ -98,16 +99,16 @@ function replaceExactly(text: string, edit: Replacement): EditOutcome | null {
   return finish(text, result + text.slice(at), lines, null);
 }
 
-/** Where whole lines stand that read the same with some things overlooked; null when nowhere. */
+/** Replaces whole lines that are equal apart from the tolerated differences; null when there are none. */
 function replaceLines(text: string, edit: Replacement): EditOutcome | null {
   const fileLines = splitLines(text);
   const old = linesOf(edit.oldText);
   const places = findPlaces(fileLines.map(bareLine), old);
   const level = levels.find((one) => places.some((place) => place.level === one));
   if (level === undefined) return null;
-  const chosen = edit.replaceAll ? apart(places.filter((place) => place.level === level)) : places;
+  const chosen = edit.replaceAll ? withoutOverlaps(places.filter((place) => place.level === level)) : places;
   const lines = chosen.map((place) => (place.at[0] ?? 0) + 1);
-  if (chosen.length > 1 && !edit.replaceAll) return ambiguous(lines, told[places.length === 1 ? level : worst(places)]);
+  if (chosen.length > 1 && !edit.replaceAll) return ambiguous(lines, toleranceLabels[places.length === 1 ? level : worst(places)]);
   if (level === "shape") return null;
   let result = "";
   let at = 0;
@@ -117,16 +118,16 @@ function replaceLines(text: string, edit: Replacement): EditOutcome | null {
     result += fileLines.slice(at, rewrite.from).join("") + rewrite.lines.join("");
     at = rewrite.to;
   }
-  return finish(text, result + fileLines.slice(at).join(""), lines, told[level]);
+  return finish(text, result + fileLines.slice(at).join(""), lines, toleranceLabels[level]);
 }
 
-/** Old text with lines left out: each part is found for itself, and those that change must stand at one place alone. */
+/** Handles old text with omitted lines: each part is matched separately, and changed parts must have one match. */
 function replaceParts(text: string, edit: Replacement, wanted: readonly string[]): EditOutcome | null {
   const old = partsOf(wanted);
   const made = partsOf(linesOf(edit.newText));
   if (old.length !== made.length || edit.replaceAll) {
     const problem =
-      "old_text leaves lines out (…) that new_text does not leave out too. Nothing was changed. Give every line, or edit the parts one by one.";
+      "old_text omits lines (…) that new_text does not omit. Nothing was changed. Write every line, or edit the parts one by one.";
     return { ok: false, problem };
   }
   const fileLines = splitLines(text);
@@ -150,7 +151,7 @@ function replaceParts(text: string, edit: Replacement, wanted: readonly string[]
     if (places.length > 1)
       return ambiguous(
         places.map((one) => (one.at[0] ?? 0) + 1),
-        "the lines left out",
+        "the omitted lines",
       );
     const rewrite = rewriteBlock(fileLines, place, { old: part, new: next, eol: mainEol(text) });
     if (rewrite === null) return foreignIndent(fileLines, place);
@@ -159,16 +160,16 @@ function replaceParts(text: string, edit: Replacement, wanted: readonly string[]
     at = rewrite.to;
     lines.push((place.at[0] ?? 0) + 1);
   }
-  return finish(text, result + fileLines.slice(at).join(""), lines, "the lines left out");
+  return finish(text, result + fileLines.slice(at).join(""), lines, "the omitted lines");
 }
 
-/** A part of a line with other quotes in it, or, in the long lines of minified files, with blanks around it that the file has not. */
+/** Replaces part of a line with different quotes or, in long lines of minified files, with extra surrounding whitespace. */
 function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
   if (edit.replaceAll) return null;
   const core = edit.oldText.trim();
   if (core.includes("\n") || !/[\p{L}\p{N}]/u.test(core)) return null;
   const [lead = "", tail = ""] = edit.oldText.split(core);
-  // The same blanks around the new text belong to them and not to the file.
+  // The same whitespace around the new text belongs to the quotation and not to the file.
   const made =
     edit.newText.startsWith(lead) && edit.newText.endsWith(tail)
       ? edit.newText.slice(lead.length, edit.newText.length - tail.length)
@@ -178,13 +179,13 @@ function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
   const lines = found.map((at) => lineAt(text, at));
   const [at] = found;
   if (at === undefined) return null;
-  if (found.length > 1) return ambiguous(lines, "quotes, dashes and the blanks around it");
-  // In an ordinary file blanks around the text say that whole lines were meant, and those read otherwise now.
+  if (found.length > 1) return ambiguous(lines, "quotes, dashes and surrounding whitespace");
+  // In regular files, surrounding whitespace means that whole lines were quoted, and those are different now.
   if (core !== edit.oldText && lineLength(text, at) < minLongLine) return null;
   if (cutsWord(text, at) || cutsWord(text, at + core.length)) return null;
   const there = text.slice(at, at + core.length);
   const result = text.slice(0, at) + mergeLine(core, there, made, new Map()) + text.slice(at + core.length);
-  return finish(text, result, lines, there === core ? "the blanks around it" : "quotes and dashes");
+  return finish(text, result, lines, there === core ? "surrounding whitespace" : "quotes and dashes");
 }
 
 function lineLength(text: string, offset: number): number {
@@ -192,13 +193,13 @@ function lineLength(text: string, offset: number): number {
   return (end < 0 ? text.length : end) - lineStart(text, offset);
 }
 
-/** True where a word goes on across an offset. */
+/** True when an offset is inside a word. */
 function cutsWord(text: string, offset: number): boolean {
   return /[\p{L}\p{N}_]/u.test(text.charAt(offset - 1)) && /[\p{L}\p{N}_]/u.test(text.charAt(offset));
 }
 
-/** Places that do not overlap, from the first on. */
-function apart(places: readonly Place[]): Place[] {
+/** Matches that do not overlap, from the first one on. */
+function withoutOverlaps(places: readonly Place[]): Place[] {
   const kept: Place[] = [];
   for (const place of places) if ((place.at[0] ?? 0) > (kept.at(-1)?.at.at(-1) ?? -1)) kept.push(place);
   return kept;
@@ -212,15 +213,15 @@ function linesOf(text: string): string[] {
   return splitLines(text).map(bareLine);
 }
 
-/** Lines as a text that ends as `like` does. */
+/** Joins lines with the same final newline as `like`. */
 function joined(lines: readonly string[], like: string): string {
   return lines.join("\n") + (like.endsWith("\n") ? "\n" : "");
 }
 
-/** A text with \n alone, and the way back to its offsets. */
+/** Converts a text to \n line endings, with a map to its original offsets. */
 function unix(text: string): { text: string; offset: (at: number) => number } {
   if (!text.includes("\r\n")) return { text, offset: (at) => at };
-  // For each line end that lost its \r, where it is in the shorter text.
+  // Positions, in the shorter text, of line endings that lost their \r.
   const lost: number[] = [];
   for (let at = text.indexOf("\r\n"); at !== -1; at = text.indexOf("\r\n", at + 2)) lost.push(at - lost.length);
   const offset = (at: number): number => {
@@ -236,7 +237,7 @@ function unix(text: string): { text: string; offset: (at: number) => number } {
   return { text: text.replaceAll("\r\n", "\n"), offset };
 }
 
-/** Offsets of a part; `step` 1 finds those that overlap too. */
+/** Offsets of a part; `step` 1 also finds overlapping ones. */
 function occurrences(text: string, part: string, step: number): number[] {
   const found: number[] = [];
   if (part === "") return found;
@@ -255,7 +256,7 @@ function lineAt(text: string, offset: number): number {
 }
 
 function finish(before: string, text: string, lines: readonly number[], tolerance: string | null): EditOutcome {
-  if (text === before) return { ok: false, problem: "The file already reads like that: there is nothing to change." };
+  if (text === before) return { ok: false, problem: "The file already has this content; there is nothing to change." };
   return { ok: true, text, count: lines.length, lines, tolerance };
 }
 
@@ -268,7 +269,7 @@ function ambiguous(lines: readonly number[], tolerance: string | null): EditOutc
   const how = tolerance === null ? "" : ` (not minding ${tolerance})`;
   return {
     ok: false,
-    problem: `old_text stands at ${lines.length} places${how}, lines ${shown}. Nothing was changed. Add lines around it until it is unique, or set replace_all.`,
+    problem: `old_text matches ${lines.length} places${how}, lines ${shown}. Nothing was changed. Add lines around it until it is unique, or set replace_all.`,
   };
 }
 
@@ -276,7 +277,7 @@ function foreignIndent(fileLines: readonly string[], place: Place): EditOutcome 
   const line = (place.at[0] ?? 0) + 1;
   return {
     ok: false,
-    problem: `old_text stands at line ${line}, but indented otherwise, and how new_text is to be indented there cannot be told. Nothing was changed.${nearestBlock(
+    problem: `old_text stands at line ${line}, but indented otherwise, and how new_text is to be indented there cannot be determined. Nothing was changed.${nearestBlock(
       fileLines.map(bareLine),
       place.at.map((row) => bareLine(fileLines[row] ?? "")),
     )}`,

@@ -1,25 +1,25 @@
-/** Whether there is a file of this name, to tell a folder `a` from the prefix `a/`. */
+/** Whether a file of this name exists, to distinguish a folder `a` from the prefix `a/`. */
 export type Exists = (path: string) => boolean;
 
-/** What the lines of git before `---` say of a file. */
+/** Git's header lines of a file before `---`. */
 export interface GitHeader {
-  /** The first line after them. */
+  /** The first line after the header. */
   readonly next: number;
   readonly names: readonly [string, string] | null;
   readonly rename: readonly [string, string] | null;
   readonly created: boolean;
   readonly deleted: boolean;
   readonly executable: boolean | null;
-  /** True when they change something by themselves. */
+  /** True when the header alone changes something. */
   readonly changes: boolean;
 }
 
-/** True where `--- name` and `+++ name` stand. */
+/** True at a pair of `--- name` and `+++ name`. */
 export function isFileHeader(lines: readonly string[], at: number): boolean {
   return /^--- \S/.test(lines[at] ?? "") && /^\+\+\+ \S/.test(lines[at + 1] ?? "");
 }
 
-/** Reads the lines from `diff --git` up to `---` or the first hunk. @throws Error for what a text cannot do. */
+/** Parses the lines from `diff --git` up to `---` or the first hunk. @throws Error for changes that text cannot express. */
 export function readGitHeader(lines: readonly string[], start: number): GitHeader {
   const found: { [key: string]: string } = {};
   let at = start + 1;
@@ -30,7 +30,7 @@ export function readGitHeader(lines: readonly string[], start: number): GitHeade
         line,
       );
     if (/^(?:GIT binary patch|Binary files )/.test(line))
-      throw new Error(`Line ${at + 1} of the patch: it carries a binary file; only text can be patched.`);
+      throw new Error(`Line ${at + 1} of the patch: it contains a binary file; only text can be patched.`);
     if (part === null) break;
     found[part[1] ?? ""] = part[2] ?? "";
   }
@@ -39,15 +39,15 @@ export function readGitHeader(lines: readonly string[], start: number): GitHeade
   const mode = found["new file mode"] ?? found["new mode"] ?? null;
   for (const one of [mode, found["deleted file mode"], found["old mode"]]) {
     if (one?.startsWith("12") === true)
-      throw new Error(`Line ${start + 1} of the patch: it makes, changes or removes a symbolic link, which is not done by a patch.`);
+      throw new Error(`Line ${start + 1} of the patch: it creates, changes or removes a symbolic link, which patches do not support.`);
     if (one?.startsWith("16") === true)
-      throw new Error(`Line ${start + 1} of the patch: it changes a submodule, which is not done by a patch.`);
+      throw new Error(`Line ${start + 1} of the patch: it changes a submodule, which patches do not support.`);
   }
   const [from, to] = [found["rename from"], found["rename to"]];
   const rename = from === undefined || to === undefined ? null : ([unquoted(from), unquoted(to)] as const);
   const created = found["new file mode"] !== undefined;
   const deleted = found["deleted file mode"] !== undefined;
-  // An ordinary new file needs no mode of its own.
+  // A regular new file needs no mode.
   const executable = mode === null || (created && !/^100[0-7]*[1357]/.test(mode)) ? null : /^100[0-7]*[1357]/.test(mode);
   return {
     next: at,
@@ -60,17 +60,17 @@ export function readGitHeader(lines: readonly string[], start: number): GitHeade
   };
 }
 
-/** The two names of `diff --git a/x b/x`; null where they cannot be told apart. */
+/** The two names of `diff --git a/x b/x`; null when they are ambiguous. */
 function gitNames(text: string): readonly [string, string] | null {
   const quoted = /^("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)$/.exec(text.trim());
   if (quoted !== null) return [unquoted(quoted[1] ?? ""), unquoted(quoted[2] ?? "")];
-  // Names with blanks: both halves are the same but for the prefix.
+  // Names with spaces: both halves are equal apart from the prefix.
   const half = (text.length - 1) / 2;
   const [one, other] = [text.slice(0, half), text.slice(half + 1)];
   return Number.isInteger(half) && text[half] === " " && one.replace(/^a\//, "") === other.replace(/^b\//, "") ? [one, other] : null;
 }
 
-/** Where a file comes from and where it goes. @throws Error for names that contradict each other. */
+/** The old and new path of a file. @throws Error for names that contradict each other. */
 export function namesOf(
   header: GitHeader | null,
   plain: readonly [string, string] | null,
@@ -79,7 +79,7 @@ export function namesOf(
   if (header?.rename !== undefined && header.rename !== null) return { from: header.rename[0], to: header.rename[1] };
   const names = plain === null ? (header?.names ?? null) : ([nameOf(plain[0]), nameOf(plain[1])] as const);
   if (names === null)
-    throw new Error(`Line ${line} of the patch: the names of the file are not clear. Give --- a/path and +++ b/path lines.`);
+    throw new Error(`Line ${line} of the patch: the file names are ambiguous. Add --- a/path and +++ b/path lines.`);
   const [old, made] = names;
   if (old === null && made === null) throw new Error(`Line ${line} of the patch: a file that is /dev/null on both sides.`);
   if (old === null || header?.created === true) return { from: null, to: bare(made ?? "", "b/", exists) };
@@ -87,38 +87,38 @@ export function namesOf(
   const [from, to] = pathsOf(old, made, exists);
   if (from !== to)
     throw new Error(
-      `Line ${line} of the patch: it names two files, ${from} and ${to}. To rename one, give git's lines \`rename from\` and \`rename to\`; else name the same file twice.`,
+      `Line ${line} of the patch: it names two files, ${from} and ${to}. To rename a file, add git's lines \`rename from\` and \`rename to\`; otherwise use the same name twice.`,
     );
   return { from, to };
 }
 
 function pathsOf(old: string, made: string, exists: Exists): [string, string] {
   if (old.startsWith("a/") && made.startsWith("b/")) return [old.slice(2), made.slice(2)];
-  // The same name twice: with the prefix of both, or in a folder of that name.
+  // The same name twice: with both prefixes, or in a folder with the prefix's name.
   if (old === made) {
     const path = bare(old, old.startsWith("b/") ? "b/" : "a/", exists);
     return [path, path];
   }
-  // One of them lacks its prefix.
+  // One of the names lacks its prefix.
   if (old.replace(/^a\//, "") === made) return [made, made];
   if (made.replace(/^b\//, "") === old) return [old, old];
   return [old, made];
 }
 
-/** A name without its prefix; a folder of that name counts where only it has the file. */
+/** A name without its prefix, unless only a folder with the prefix's name contains the file. */
 function bare(name: string, prefix: "a/" | "b/", exists: Exists): string {
   if (!name.startsWith(prefix)) return name;
   const short = name.slice(prefix.length);
   return exists(name) && !exists(short) ? name : short;
 }
 
-/** The name of a `---` or `+++` line, without the time that may follow it; null for no file. */
+/** The name of a `---` or `+++` line without a trailing timestamp; null for no file. */
 function nameOf(line: string): string | null {
   const text = unquoted((line.slice(4).split("\t")[0] ?? "").trim());
   return text === "/dev/null" || text === "" ? null : text;
 }
 
-/** A name as git quotes it: letters that are not ASCII as octal bytes. */
+/** Decodes git's quoting of names, with octal bytes for non-ASCII characters. */
 function unquoted(text: string): string {
   const inner = /^"(.*)"$/s.exec(text.trim())?.[1];
   if (inner === undefined) return text.trim();

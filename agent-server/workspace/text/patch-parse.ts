@@ -1,25 +1,25 @@
 import { type Exists, isFileHeader, namesOf, readGitHeader } from "./patch-names.ts";
 
-/** One hunk. `lines` begin with a blank, `+`, `-` or `\`, without line ends. */
+/** One hunk. `lines` start with a space, `+`, `-` or `\` and have no line endings. */
 export interface PatchHunk {
-  /** 1-based line of the old file, as the header says; null where it says none. */
+  /** 1-based line in the old file from the header; null when the header has none. */
   readonly oldStart: number | null;
   readonly lines: readonly string[];
 }
 
-/** One file of a patch. `from` is null for a new file, `to` for one that goes; both and different: a rename. */
+/** One file of a patch. `from` is null for a new file, `to` for a deleted one; different paths are a rename. */
 export interface FilePatch {
   readonly from: string | null;
   readonly to: string | null;
   readonly hunks: readonly PatchHunk[];
-  /** Whether the file may be run afterwards, where the patch says so. */
+  /** Whether the file becomes executable, when the patch says so. */
   readonly executable: boolean | null;
 }
 
 /**
- * Parses a unified diff (plain or git's) of any number of files. Counts that are wrong, context lines that lost their blank and text
- * around the diff are borne with, since context has to be in the file word for word anyway.
- * @throws Error with words for the model, and the line of the patch.
+ * Parses a unified diff (plain or git's) of any number of files. Tolerates wrong counts, context lines without their space and text around
+ * the diff, since context must match the file exactly anyway.
+ * @throws Error with a message for the model, and the line of the patch.
  */
 export function parseFilePatches(patch: string, exists: Exists = () => false): FilePatch[] {
   if (/^\*\*\* Begin Patch/m.test(patch)) {
@@ -35,11 +35,11 @@ export function parseFilePatches(patch: string, exists: Exists = () => false): F
         `Line ${at + 1} of the patch: a hunk without a file. Each file needs --- a/path and +++ b/path lines before its hunks.`,
       );
     if (!line.startsWith("diff --git ") && !isFileHeader(lines, at)) {
-      // Prose may stand between files, but nothing that was to be a part of the hunk before it is passed over.
+      // Text between files is allowed, but no line that belongs to the hunk before it may be skipped.
       if (line.trim() === "" || line === "-- ") behindHunk = false;
       if (behindHunk && /^(?:[+-]|@@)/.test(line))
         throw new Error(
-          `Line ${at + 1} of the patch belongs to no hunk: a line before it begins with neither a blank nor + nor -, or the counts of its hunk end there.`,
+          `Line ${at + 1} of the patch belongs to no hunk: an earlier line starts with neither a space nor + nor -, or the hunk's counts end there.`,
         );
       at++;
       continue;
@@ -67,7 +67,7 @@ export function parseFilePatches(patch: string, exists: Exists = () => false): F
   return files;
 }
 
-/** Between hunks models leave blank lines, and fences of the message the patch was in. */
+/** Models add blank lines between hunks, and Markdown fences around the patch. */
 function isNoise(line: string): boolean {
   return line.trim() === "" || line.startsWith("```");
 }
@@ -77,7 +77,7 @@ const hunkHeader = /^@@+ *-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))? *@@/;
 function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; next: number } {
   const header = hunkHeader.exec(lines[start] ?? "");
   if ((lines[start] ?? "").startsWith("@@@"))
-    throw new Error(`Line ${start + 1} of the patch: this is the diff of a merge. Give the diff to one of its sides.`);
+    throw new Error(`Line ${start + 1} of the patch: this is the diff of a merge. Use the diff against one of its parents.`);
   const count = (group: number): number => (header === null ? Number.POSITIVE_INFINITY : Number(header[group] ?? 1));
   let old = count(2);
   let made = count(4);
@@ -87,7 +87,7 @@ function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; n
     const line = lines[at] ?? "";
     const complete = old <= 0 && made <= 0;
     if (line.startsWith("@@") || line.startsWith("diff --git ") || line.startsWith("Index: ") || line.startsWith("```")) break;
-    // Removed and added lines may look like the header of a file; a hunk that follows, and what the counts still want, tell them apart.
+    // Removed and added lines may look like a file header; a following hunk and the remaining counts distinguish them.
     if (isFileHeader(lines, at) && (lines[at + 2] ?? "").startsWith("@@") && !(old === 1 && made === 1)) break;
     if (line === "-- " && complete) break;
     if (/^[ +\-\\]/.test(line)) body.push(line);
@@ -97,7 +97,7 @@ function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; n
     if (sign === " " || sign === "-") old--;
     if (sign === " " || sign === "+") made--;
   }
-  // Blank lines at the end of a hunk are those between hunks, unless it is short of them.
+  // Blank lines at the end of a hunk are separators, unless its counts require them.
   while (body.at(-1) === " " && lines[at - 1] === "" && (old === Number.POSITIVE_INFINITY || old < 0 || made < 0)) {
     body.pop();
     at--;
@@ -105,6 +105,6 @@ function readHunk(lines: readonly string[], start: number): { hunk: PatchHunk; n
     made++;
   }
   if (!body.some((line) => /^[+-]/.test(line)))
-    throw new Error(`Line ${start + 1} of the patch: the hunk changes nothing. It needs lines that begin with + or -.`);
+    throw new Error(`Line ${start + 1} of the patch: the hunk changes nothing. It needs lines that start with + or -.`);
   return { hunk: { oldStart: header === null ? null : Number(header[1]), lines: body }, next: at };
 }

@@ -1,16 +1,16 @@
 import { bareLine, mainEol, splitLines } from "./lines.ts";
-import { nearestBlock } from "./nearest.ts";
+import { nearestBlock } from "./nearest-text.ts";
 import type { PatchHunk } from "./patch-parse.ts";
-import { findPlaces } from "./places.ts";
-import { rewriteBlock } from "./rewrite.ts";
+import { findPlaces } from "./match-places.ts";
+import { rewriteBlock } from "./match-rewrite.ts";
 
 export { type FilePatch, parseFilePatches } from "./patch-parse.ts";
 
 export type PatchOutcome = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
 /**
- * Applies the hunks of one file. Context and removed lines have to be there, word for word: at the line the header names, else at
- * the only place where they stand. Blanks may differ where there is one such place alone.
+ * Applies the hunks of one file. Context and removed lines must match exactly: at the line in the header, otherwise at the only
+ * match. Whitespace may differ when there is exactly one such match.
  */
 export function applyFilePatch(text: string, hunks: readonly PatchHunk[]): PatchOutcome {
   const lines = splitLines(text);
@@ -25,7 +25,7 @@ export function applyFilePatch(text: string, hunks: readonly PatchHunk[]): Patch
       problem: `Hunk ${number + 1} (@@${hunk.oldStart === null ? "" : ` -${hunk.oldStart}`} @@) ${words}`,
     });
     const before = hunk.lines.filter((line) => line[0] === " " || line[0] === "-").map(content);
-    // Lines that are added after line 5 have no old line of their own: `-5,0`.
+    // Lines added after line 5 have no old line of their own: `-5,0`.
     const expected = hunk.oldStart === null ? null : hunk.oldStart - (before.length === 0 ? 0 : 1) + shift;
     const place = findPlace(bare, before, expected, at);
     if (place.kind === "problem") return fail(place.words);
@@ -42,14 +42,14 @@ export function applyFilePatch(text: string, hunks: readonly PatchHunk[]): Patch
     at = rewrite.to;
   }
   for (; at < lines.length; at++) result.push(lines[at] ?? "");
-  // A line that was the last, without a newline, must get one when lines now follow it.
+  // A last line without a newline gets one when lines now follow it.
   return { ok: true, text: result.map((line, index) => (index < result.length - 1 && !line.endsWith("\n") ? line + eol : line)).join("") };
 }
 
 function applyExactly(result: string[], lines: readonly string[], start: number, hunk: PatchHunk, eol: string): number {
   let at = start;
   let last: "old" | "new" | null = null;
-  /** Ends of removed lines, for those that come in their place. */
+  /** Line endings of removed lines, for their replacements. */
   let ends: string[] = [];
   for (const line of hunk.lines) {
     const sign = line[0];
@@ -62,7 +62,7 @@ function applyExactly(result: string[], lines: readonly string[], start: number,
       at++;
     } else if (sign === "+") result.push(content(line) + (ends.shift() || eol));
     else if (sign === "\\" && last === "new") result.push(bareLine(result.pop() ?? ""));
-    // After a line that stays nothing is to be done: it ends as it did.
+    // Nothing to do after a context line: its ending does not change.
     if (sign !== "\\") last = sign === "+" ? "new" : "old";
   }
   return at;
@@ -77,12 +77,12 @@ type Found =
   | { readonly kind: "near"; readonly at: ReturnType<typeof findPlaces>[number] }
   | { readonly kind: "problem"; readonly words: string };
 
-/** Where `before` stands: at the expected line, else at the only place after the hunk before this one. */
+/** Finds `before`: at the expected line, otherwise at the only match after the previous hunk. */
 function findPlace(lines: readonly string[], before: readonly string[], expected: number | null, from: number): Found {
   if (before.length === 0) {
     if (lines.length === 0) return { kind: "exact", at: 0 };
     if (expected !== null && expected >= from && expected <= lines.length) return { kind: "exact", at: expected };
-    return { kind: "problem", words: "adds lines and has no context that says where. Give the lines around them." };
+    return { kind: "problem", words: "adds lines without context to locate them. Include the surrounding lines." };
   }
   const matches = (at: number) => at >= from && before.every((line, index) => line === lines[at + index]);
   if (expected !== null && matches(expected)) return { kind: "exact", at: expected };
@@ -100,14 +100,14 @@ function findPlace(lines: readonly string[], before: readonly string[], expected
 
 function fitsOften(places: readonly number[]): string {
   const shown = places.slice(0, 10).map((at) => at + 1);
-  return `fits equally well at lines ${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}: give the right line number or more context.`;
+  return `matches equally well at lines ${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}. Add the correct line number or more context.`;
 }
 
 function notThere(lines: readonly string[], before: readonly string[], expected: number | null): string {
   const at = Math.max(0, Math.min(expected ?? 0, lines.length - 1));
   const shown = lines.slice(at, at + Math.min(before.length, 8)).map((line, index) => `${at + index + 1}\t${line.slice(0, 200)}`);
   const there = expected === null || shown.length === 0 ? "" : ` There it reads:\n${shown.join("\n")}\n`;
-  return `does not fit: its context or removed lines are not in the file.${there}${nearestBlock(lines, before).replace("old_text has", "the patch has").replace("Take old_text from there, exactly", "Take them from there, exactly")}`;
+  return `does not apply: its context or removed lines are not in the file.${there}${nearestBlock(lines, before).replace("old_text has", "the patch has").replace("Copy old_text from there exactly", "Copy them from there exactly")}`;
 }
 
 function content(line: string): string {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { belongingTo } from "../../../agent-server/sandbox/host/process-tree.ts";
+import { findCommandProcesses } from "../../../agent-server/sandbox/host/process-tree.ts";
 import { installAdvice } from "../../../agent-server/sandbox/os/setup-advice.ts";
-import { misplaced, type Mount, workspaceMounts } from "../../../agent-server/sandbox/os/mount-layout.ts";
+import { findMisplacedMount, type Mount, workspaceMounts } from "../../../agent-server/sandbox/os/mount-layout.ts";
 import { seccompFilter } from "../../../agent-server/sandbox/os/seccomp.ts";
 
 let outer: string;
@@ -63,7 +63,7 @@ describe("what the kernel says is mounted", () => {
     ].join("\n");
 
   it("is as it was meant", () => {
-    expect(misplaced(usual(), workspace, mounts(), [])).toBeNull();
+    expect(findMisplacedMount(usual(), workspace, mounts(), [])).toBeNull();
   });
 
   it.each<[string, () => string, RegExp]>([
@@ -83,7 +83,7 @@ describe("what the kernel says is mounted", () => {
     ["a protected folder that is not mounted", () => usual([], [join(workspace, ".git/hooks")]), /hooks is missing/],
     ["no workspace", () => line("/", "/"), /workspace is missing/],
   ])("is found out: %s", (_name, text, words) => {
-    expect(misplaced(text(), workspace, mounts(), [])).toMatch(words);
+    expect(findMisplacedMount(text(), workspace, mounts(), [])).toMatch(words);
   });
 });
 
@@ -99,12 +99,12 @@ describe("what belongs to a command on the host", () => {
   const environment = (pid: number) => (pid === 20 ? "A=1\0LANCELOT_COMMAND=x\0" : "A=1\0");
 
   it("is its group, what descends from it, and what carries its mark", () => {
-    expect(belongingTo(10, "LANCELOT_COMMAND=x", entries, environment).toSorted((a, b) => a - b)).toEqual([11, 12, 13, 20, 21]);
+    expect(findCommandProcesses(10, "LANCELOT_COMMAND=x", entries, environment).toSorted((a, b) => a - b)).toEqual([11, 12, 13, 20, 21]);
   });
 
   it("is not a new process that got its number, nor that one's group", () => {
     const reused = [...entries, { pid: 10, parent: 1, group: 10 }];
-    expect(belongingTo(10, "LANCELOT_COMMAND=x", reused, environment).toSorted((a, b) => a - b)).toEqual([20, 21]);
+    expect(findCommandProcesses(10, "LANCELOT_COMMAND=x", reused, environment).toSorted((a, b) => a - b)).toEqual([20, 21]);
   });
 });
 

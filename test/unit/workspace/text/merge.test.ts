@@ -3,7 +3,7 @@ import { diff3Merge } from "node-diff3";
 import { describe, expect, it } from "vitest";
 import { applyHunks, computeHunks, lineEdits } from "../../../../agent-server/workspace/text/hunks.ts";
 import { splitLines } from "../../../../agent-server/workspace/text/lines.ts";
-import { mergeFiles, mergeTexts } from "../../../../agent-server/workspace/text/merge.ts";
+import { mergeFiles, mergeTexts } from "../../../../agent-server/workspace/text/three-way-merge.ts";
 import { runs } from "../../../support/soak.ts";
 
 const lines = fc.array(fc.constantFrom("a\n", "b\n", "c\n", "d\n", "\n"), { maxLength: 14 });

@@ -1,11 +1,11 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
-import { expectPlain } from "./git-repository.ts";
+import { assertNoLinks } from "./git-repository.ts";
 
-/** Big work trees take a while to write. */
+/** Timeout (ms) without output, because large work trees take long to write. */
 const quietMs = 10 * 60_000;
 
-/** Where HEAD stands: on a branch (`ref`), which may have no commit yet, or on a commit alone. */
+/** Target of HEAD: a branch (`ref`), possibly without commits, or a detached commit. */
 export interface Head {
   readonly ref: string | null;
   readonly commit: string | null;
@@ -28,9 +28,9 @@ export function shortHash(commit: string): string {
   return commit.slice(0, 9);
 }
 
-/** Moves HEAD, index and files, as git does it when nothing is in the way. @throws LancelotError `conflict`. */
+/** Switches HEAD, index and files when nothing conflicts, as git does. @throws LancelotError `conflict`. */
 export async function switchTo(git: Git, to: Head): Promise<void> {
-  expectPlain(git.repository, to.ref === null ? [] : [to.ref]);
+  assertNoLinks(git.repository, to.ref === null ? [] : [to.ref]);
   const way = to.ref === null ? ["--detach", to.commit ?? ""] : [branchName(to.ref)];
   const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
   try {
@@ -43,7 +43,7 @@ export async function switchTo(git: Git, to: Head): Promise<void> {
     if (/would be overwritten|would be removed|would lose/.test(words))
       throw new LancelotError(
         "conflict",
-        "Uncommitted work, or a file that is not under version control, is in the way. Nothing was changed.",
+        "Uncommitted changes or untracked files would be overwritten. Nothing was changed.",
         { cause: error },
       );
     throw error;

@@ -1,9 +1,10 @@
 /**
- * How texts are compared when they are not the same letter by letter: typographic quotes and dashes count as the plain ones,
- * runs of blanks as one, composed letters as their parts. What differs in words differs here too.
+ * Folds texts for tolerant comparison: typographic quotes and dashes equal the plain ones, runs of whitespace equal one space, and
+ * composed
+ * characters equal their parts. Different words stay different.
  */
 
-/** A run of blanks, three dots, or one letter with its marks. */
+/** A run of whitespace, three dots, or one character with its combining marks. */
 const token = /[ \t\u00a0\u2000-\u200a\u202f\u3000]+|\.\.\.|\P{M}\p{M}*|\p{M}+/gsu;
 const blanks = /^[ \t\u00a0\u2000-\u200a\u202f\u3000]/u;
 const ascii = /^\p{ASCII}*$/u;
@@ -16,7 +17,7 @@ const plain = new Map<string, string>(
   }).flatMap(([to, from]) => Array.from(from, (one) => [one, to] as const)),
 );
 
-/** The pieces of a text that stand for one another in two texts which fold alike. */
+/** Tokens of a text. Two texts that fold alike have tokens that correspond one to one. */
 export function tokensOf(text: string): string[] {
   return text.match(token) ?? [];
 }
@@ -27,14 +28,14 @@ export function foldToken(piece: string): string {
   return plain.get(piece) ?? (ascii.test(piece) ? piece : piece.normalize("NFC"));
 }
 
-/** A line as it is compared; its ends do not count. Two lines that fold alike have the same number of tokens. */
+/** Folds a line without its leading and trailing whitespace. Lines that fold alike have the same number of tokens. */
 export function foldLine(line: string): string {
   const bare = line.trim();
   if (ascii.test(bare)) return bare.replace(/[ \t]+/g, " ");
   return tokensOf(bare).map(foldToken).join("");
 }
 
-/** The same for a part of a line, letter by letter and as long as before: only quotes and dashes count as the plain ones. */
+/** Folds only quotes and dashes, character by character, so the length stays the same. */
 export function foldMarks(text: string): string {
   return ascii.test(text) ? text : text.replace(/[\u2010-\u201f\u2032\u2033\u2212]/g, (one) => plain.get(one) ?? one);
 }

@@ -1,17 +1,17 @@
 import { createReadStream } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { cutLine, maxLineChars, maxOutputBytes } from "./bounds.ts";
+import { cutLine, maxLineChars, maxOutputBytes } from "./output-bounds.ts";
 import { describeEncoding, detectEncoding, type Encoding } from "./encoding.ts";
 
-/** Some lines of a file. Line numbers are 1-based. */
+/** A range of a file's lines. Line numbers are 1-based. */
 export interface Window {
   readonly lines: readonly string[];
   readonly from: number;
-  /** Lines of the whole; null when the end was not reached. */
+  /** Total lines of the file; null when the end was not reached. */
   readonly total: number | null;
 }
 
-/** The lines of a text that fit the bounds. */
+/** The lines of a text that fit the limits. */
 export function textWindow(text: string, offset: number, limit: number): Window {
   const all = text.split("\n");
   if (all.at(-1) === "") all.pop();
@@ -26,7 +26,7 @@ export function textWindow(text: string, offset: number, limit: number): Window 
   return { lines, from: offset, total: all.length };
 }
 
-/** The same of a file too large to hold: read from its start until there is enough, keeping only what is shown. */
+/** The same for a file that is too large for memory: reads from its start, keeping only the shown lines. */
 export async function streamWindow(
   handle: FileHandle,
   encoding: Encoding,
@@ -41,7 +41,7 @@ export async function streamWindow(
   let line = "";
   let dropped = 0;
   let bytes = 0;
-  /** Adds to the current line no more than is ever shown of it. */
+  /** Appends to the current line, up to its maximum shown length. */
   const grow = (part: string) => {
     if (number < offset) return;
     const room = maxLineChars + 1 - line.length;
@@ -80,7 +80,7 @@ export async function streamWindow(
   return { lines, from: offset, total: number - 1 };
 }
 
-/** Numbered lines with a last line that says what they are of and how to read on. */
+/** Numbered lines, followed by a line with their range and how to read on. */
 export function showWindow(window: Window, about: string): string {
   const last = window.from + window.lines.length - 1;
   const numbered = window.lines.map((line, index) => `${window.from + index}\t${line}`);
@@ -91,7 +91,7 @@ export function showWindow(window: Window, about: string): string {
   return `${numbered.join("\n")}\n[lines ${window.from}–${last}${of}${about === "" ? "" : `, ${about}`}.${next}]`;
 }
 
-/** What a reader should know of a file that is not plain UTF-8 with \n. */
+/** Describes a file that is not plain UTF-8 with \n line endings. */
 export function aboutText(encoding: Encoding, text: string): string {
   const parts: string[] = [];
   if (encoding.name !== "utf8" || encoding.bom) parts.push(describeEncoding(encoding));
@@ -99,7 +99,7 @@ export function aboutText(encoding: Encoding, text: string): string {
   return parts.join(", ");
 }
 
-/** What bytes are, when they are not text. */
+/** Describes bytes that are not text. */
 export function describeBytes(start: Buffer): string | null {
   const ascii = start.subarray(0, 16).toString("latin1");
   if (ascii.startsWith("\x89PNG") && start.length >= 24) return `a PNG image, ${start.readUInt32BE(16)}×${start.readUInt32BE(20)} pixels`;

@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
 
-/** A file's name to git, from the root of the work tree. */
+/** Git's name of a file, relative to the root of the work tree. */
 export function nameInTree(git: Git, absolute: string): string {
   return relative(git.repository.workTree, absolute).split(sep).join("/") || ".";
 }
@@ -14,12 +14,14 @@ export interface StatusEntry {
   readonly name: string;
 }
 
-/** What differs from the last commit, staged or not, with names from the root of the work tree. Names that are no text are left out. */
+/**
+ * Files that differ from the last commit, staged or not, named from the root of the work tree. Names that are not valid text are omitted.
+ */
 export async function changedFiles(
   git: Git,
   names: readonly string[],
   untracked: "all" | "no",
-  /** Whether a submodule that stands at another commit counts. Into submodules nobody looks: their settings may be traps. */
+  /** Whether a submodule at another commit counts. Submodules are never entered, because their settings are untrusted. */
   submodules: "counted" | "left" = "left",
 ): Promise<{ entries: StatusEntry[]; unreadable: number }> {
   const ignored = submodules === "counted" ? "dirty" : "all";
@@ -30,8 +32,8 @@ export async function changedFiles(
   return { entries: readable, unreadable: entries.length - readable.length };
 }
 
-/** The files among these that git would hand to a program (as Git LFS does), which is not done here. `index`: attributes as staged there. */
-export async function filtered(git: Git, names: readonly string[], index?: string): Promise<string[]> {
+/** Files that git would pass to a filter program (such as Git LFS), which does not run here. `index`: reads the staged attributes. */
+export async function findFilteredFiles(git: Git, names: readonly string[], index?: string): Promise<string[]> {
   const drivers = new Set(git.settings.flatMap(({ name }) => /^filter\.(.+)\.(?:clean|smudge|process)$/is.exec(name)?.[1] ?? []));
   if (drivers.size === 0 || names.length === 0) return [];
   const text = await git.run("check-attr", [...(index === undefined ? [] : ["--cached"]), "--stdin", "-z", "filter"], undefined, {
@@ -48,11 +50,11 @@ export function refuseFiltered(names: readonly string[], what: string): void {
   if (names.length === 0) return;
   throw new LancelotError(
     "unavailable",
-    `${list(names)} ${names.length === 1 ? "goes" : "go"} through a filter program (such as Git LFS), and no program of a repository is run here. ${what}`,
+    `${list(names)} ${names.length === 1 ? "requires" : "require"} a filter program (such as Git LFS), and Lancelot runs no programs of a repository. ${what}`,
   );
 }
 
-/** The hooks a repository has and that are not run here. */
+/** Hooks of the repository, none of which run here. */
 export function hooksOf(git: Git): string[] {
   if (git.settings.some(({ name, scope }) => name === "core.hookspath" && scope !== "command")) return ["those of core.hooksPath"];
   try {
@@ -62,7 +64,7 @@ export function hooksOf(git: Git): string[] {
   }
 }
 
-/** Some names, and how many more. */
+/** Lists some names and the number of others. */
 export function list(names: readonly string[], most = 8): string {
   const shown = names.slice(0, most).join(", ");
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;

@@ -2,23 +2,23 @@ import type { Duplex } from "node:stream";
 import { EngineSilent } from "./engine-call.ts";
 import { createFrames } from "./stream-frames.ts";
 
-/** A process in the container, as the container's own process sees it. */
+/** A process in the container, as reported by the container's own process. */
 export interface InnerProcess {
   readonly pid: number;
   readonly parent: number;
   readonly uid: number;
-  /** Ended, and waiting to be noticed. */
+  /** A zombie: it ended but was not collected yet. */
   readonly over: boolean;
 }
 
-/** The connection to the container's own process; the container lives as long as this does. */
-export interface Keeper {
+/** Connection to the container's own process. The container lives as long as this connection. */
+export interface Supervisor {
   readonly alive: boolean;
-  /** Resolves when the connection is over, and the container with it. */
+  /** Resolves when the connection, and with it the container, has ended. */
   readonly over: Promise<void>;
   about(): Promise<{ nonce: string; shell: string; forwarder: boolean; home: boolean }>;
   processes(): Promise<InnerProcess[]>;
-  /** How many processes the kernel ended for memory since the container began; 0 where that is not to be seen. */
+  /** Number of out-of-memory kills since the container started; 0 when this is not visible. */
   killsForMemory(): Promise<number>;
   /** Lines of /proc/self/mountinfo. */
   mounts(): Promise<string[]>;
@@ -27,8 +27,8 @@ export interface Keeper {
 
 const answerWithin = 5_000;
 
-/** Asks over a hijacked connection of `attach`; one question at a time. */
-export function createKeeper(stream: Duplex): Keeper {
+/** Sends requests over a hijacked `attach` connection, one at a time. */
+export function createSupervisor(stream: Duplex): Supervisor {
   const state = { alive: true };
   let heard = "";
   let answer: ((text: string) => void) | null = null;
@@ -41,7 +41,7 @@ export function createKeeper(stream: Duplex): Keeper {
   const frames = createFrames((name, bytes) => {
     if (name !== "stdout") return;
     heard += Buffer.from(bytes).toString("latin1");
-    // Far more than a container's processes take: it is not our process that speaks.
+    // Far more than a real process list: the other side is not the supervisor script.
     if (heard.length > 8_000_000) return close();
     if (heard === ".\n" || heard.endsWith("\n.\n")) {
       const text = heard;
@@ -61,7 +61,7 @@ export function createKeeper(stream: Duplex): Keeper {
   let turn: Promise<unknown> = Promise.resolve();
   function question(word: string): Promise<string> {
     const asked = turn.then(async () => {
-      if (!state.alive) throw new EngineSilent("The container is gone.");
+      if (!state.alive) throw new EngineSilent("The container no longer runs.");
       const { promise, resolve } = Promise.withResolvers<string>();
       answer = resolve;
       stream.write(`${word}\n`);
@@ -72,8 +72,8 @@ export function createKeeper(stream: Duplex): Keeper {
           over.then(() => Promise.reject(new EngineSilent("The container ended."))),
           new Promise<never>((_resolve, reject) => {
             timer = setTimeout(() => {
-              // Its answer would be taken for the next one's.
-              reject(new EngineSilent("The container does not answer."));
+              // A late answer would be mistaken for that of the next request.
+              reject(new EngineSilent("The container does not respond."));
               close();
             }, answerWithin);
           }),
@@ -93,7 +93,7 @@ export function createKeeper(stream: Duplex): Keeper {
     },
     over,
     async about() {
-      // Podman hands the body of the request for the connection on, so the first line is not ours alone.
+      // Podman forwards the body of the attach request, so the first line may contain other text.
       await question("");
       const lines = (await question("about")).split("\n");
       const said = (name: string) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
@@ -107,7 +107,7 @@ export function createKeeper(stream: Duplex): Keeper {
     async processes() {
       return (await question("processes")).split("\n").flatMap((line) => {
         const [pid, parent, uid, state] = line.split(" ");
-        // A process that ended while it was looked at has no parent to say.
+        // A process that ended during the listing has no parent.
         if (pid === undefined || parent === undefined || parent === "-" || uid === "-") return [];
         return [{ pid: Number(pid), parent: Number(parent), uid: Number(uid), over: state === "Z" || state === "X" }];
       });

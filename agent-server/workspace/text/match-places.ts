@@ -1,23 +1,23 @@
-import { foldLine } from "./fold.ts";
+import { foldLine } from "./text-folding.ts";
 
-/** A place of a file that reads like the wanted lines, blank lines and folding aside. */
+/** A place in the file that matches the requested lines, ignoring blank lines and folded differences. */
 export interface Place {
-  /** For each wanted line that is not blank, the index of the file's line that stands for it. */
+  /** For each requested non-blank line, the index of the matching line in the file. */
   readonly at: readonly number[];
   readonly level: Level;
 }
 
-/** What has to be overlooked for a place to fit, from little to much; `shape`: the indentation tells another structure. */
+/** Tolerances a match needs, in increasing order; `shape`: the indentation implies a different structure. */
 export const levels = ["line ends", "indentation", "blank lines", "marks", "shape"] as const;
 export type Level = (typeof levels)[number];
 
-/** A line of wanted text that is not blank, and how many blank ones stand right before it. */
+/** A non-blank requested line, with the number of blank lines before it. */
 export interface Line {
   readonly text: string;
   readonly blanksBefore: number;
 }
 
-/** The lines of a text that are not blank, and the blank ones after the last of them. */
+/** The non-blank lines of a text, and the number of blank lines after the last one. */
 export function solidLines(lines: readonly string[]): { solid: Line[]; blanksAfter: number } {
   const solid: Line[] = [];
   let blanks = 0;
@@ -31,7 +31,7 @@ export function solidLines(lines: readonly string[]): { solid: Line[]; blanksAft
   return { solid, blanksAfter: blanks };
 }
 
-/** Every place where the wanted lines stand one after the other, overlapping ones among them. */
+/** Every place where the requested lines match in sequence, including overlapping ones. */
 export function findPlaces(fileLines: readonly string[], wanted: readonly string[]): Place[] {
   const { solid, blanksAfter } = solidLines(wanted);
   if (!solid.some(({ text }) => /[\p{L}\p{N}]/u.test(text))) return [];
@@ -59,7 +59,7 @@ function levelOf(file: readonly string[], at: readonly number[], solid: readonly
   return solid.every(({ text }, index) => text.trimEnd() === lines[index]?.trimEnd()) ? "line ends" : "indentation";
 }
 
-/** How many blank lines stand right before or after a line. */
+/** Number of blank lines directly before or after a line. */
 export function blankRun(file: readonly string[], row: number, step: 1 | -1): number {
   let count = 0;
   for (let at = row + step; at >= 0 && at < file.length && (file[at] ?? "").trim() === ""; at += step) count++;
@@ -67,8 +67,8 @@ export function blankRun(file: readonly string[], row: number, step: 1 | -1): nu
 }
 
 /**
- * True when the lines are indented in the file as they are in the wanted text, in whatever way that is written: equally where
- * equally, deeper where deeper. The first wanted line may have lost its indentation, as one does that is copied from its first letter.
+ * True when the file's lines have the same relative indentation as the requested text, in any style: equal where it is equal, deeper where
+ * it is deeper. The first requested line may lack its indentation, as in text copied from its first character.
  */
 function sameShape(lines: readonly string[], solid: readonly Line[]): boolean {
   const wanted = solid.map(({ text }) => indentOf(text));
@@ -94,7 +94,7 @@ function sameOrder(found: readonly string[], wanted: readonly string[]): boolean
     tabs.some((right) => {
       const a = found.map((indent) => columns(indent, left));
       const b = wanted.map((indent) => columns(indent, right));
-      // Along the lines is enough to tell nesting; all pairs would take too long for long texts.
+      // Comparing adjacent lines is enough to determine nesting; all pairs would be too slow for long texts.
       return a.every(
         (column, index) => index === 0 || Math.sign(column - (a[index - 1] ?? 0)) === Math.sign((b[index] ?? 0) - (b[index - 1] ?? 0)),
       );

@@ -39,7 +39,7 @@ export function mergeTexts(base: string, ours: string, theirs: string): string |
   return merged.join("");
 }
 
-/** The same for files that may be missing (`null`): one that went on one side merges only if the other left it alone. */
+/** The same for files that may not exist (`null`): a deletion merges only when the other side made no change. */
 export function mergeFiles(base: string | null, ours: string | null, theirs: string | null): { text: string | null } | null {
   if (ours === base || ours === theirs) return { text: theirs };
   if (theirs === base) return { text: ours };

@@ -1,24 +1,24 @@
 import { diffArrays } from "diff";
-import { foldToken, tokensOf } from "./fold.ts";
+import { foldToken, tokensOf } from "./text-folding.ts";
 import { lineEdits } from "./hunks.ts";
 import { carryIndent } from "./indent.ts";
 import { bareLine, type Eol } from "./lines.ts";
-import { blankRun, indentOf, type Line, type Place, solidLines } from "./places.ts";
+import { blankRun, indentOf, type Line, type Place, solidLines } from "./match-places.ts";
 
-/** Lines of a file that give way to others; `to` exclusive. */
+/** A range of file lines and their replacement; `to` exclusive. */
 export interface Rewrite {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** Tokens of one line above which it is taken as a whole. */
+/** Lines with more tokens are replaced as a whole. */
 const maxTokens = 2_000;
 
 /**
- * What makes of the old lines at a place the new ones. Lines that both have stay as the file has them, byte for byte; others get
- * the file's indentation, quotes and line ends.
- * @returns null when the indentation of a new line cannot be carried over.
+ * Turns the matched old lines into the new ones. Common lines keep the file's bytes; others get the file's indentation, quotes and line
+ * endings.
+ * @returns null when the indentation of a new line cannot be determined.
  */
 export function rewriteBlock(
   fileLines: readonly string[],
@@ -39,7 +39,7 @@ export function rewriteBlock(
   const sameLead = after.solid.length > 0 && after.solid[0]?.blanksBefore === before.solid[0]?.blanksBefore;
   const from = sameLead ? first : first - lead;
 
-  /** The blank lines of the file before its line `index` of the old text, as many as the new text still wants. */
+  /** Keeps the file's blank lines before line `index` of the old text, as many as the new text has. */
   const blanks = (index: number | null, wanted: number): void => {
     if (result.length === 0 && sameLead) return;
     if (index === null) {
@@ -56,7 +56,7 @@ export function rewriteBlock(
     blanks(index, line.blanksBefore);
     result.push(fileLines[place.at[index] ?? 0] ?? "");
   };
-  /** A line of the new text; `partner` is the old line it came from, where that is known. */
+  /** Adds a line of the new text; `partner` is the old line it replaces, when known. */
   const put = (line: Line, number: number, near: number, partner: number | null): boolean => {
     blanks(partner, line.blanksBefore);
     const indent = carry(indentOf(line.text), near, number === 0);
@@ -68,10 +68,10 @@ export function rewriteBlock(
   };
 
   function partnered(was: string, found: string, rest: string): string {
-    // Only moved further in or out: the file's, with the blanks at its end.
+    // Only the indentation changed: keeps the file's line with its trailing whitespace.
     if (was.trim() === rest.trim()) return found.trimStart();
     const made = mergeLine(was.trim(), found.trim(), rest.trimEnd(), marks);
-    // So are they where the line ends as before and new text has there what old text had.
+    // Keeps them also when the line's end is unchanged and the new text has whitespace where the old text had some.
     const sameEnd = was.trimEnd().at(-1) === rest.trimEnd().at(-1) && blanksAtEnd(rest) === blanksAtEnd(was);
     return made + (sameEnd ? blanksAtEnd(found) : blanksAtEnd(rest));
   }
@@ -104,7 +104,7 @@ export function rewriteBlock(
   return { from, to, lines: ended(result, texts.eol, endOf(fileLines[to - 1]) !== "") };
 }
 
-/** Every line with its end, the last one as the file had it. */
+/** Adds a line ending to every line; the last one keeps the file's. */
 function ended(lines: readonly string[], eol: Eol, closed: boolean): string[] {
   return lines.map((line, index) => {
     if (index === lines.length - 1 && !closed) return bareLine(line);
@@ -120,7 +120,7 @@ function endOf(line: string | undefined): string {
   return line === undefined ? "" : line.slice(bareLine(line).length);
 }
 
-/** For each new line of an edit the old line it came from: one for one where they are as many, else those that read the same. */
+/** For each new line of an edit, the old line it replaces: one to one when their numbers are equal, otherwise lines with equal text. */
 function partnersOf(old: readonly Line[], made: readonly Line[]): (number | null)[] {
   if (old.length === made.length) return made.map((_, index) => index);
   let from = 0;
@@ -132,7 +132,7 @@ function partnersOf(old: readonly Line[], made: readonly Line[]): (number | null
   });
 }
 
-/** Letters the file writes otherwise than the old text, where it always does so in one way. */
+/** Characters that the file consistently writes differently from the old text. */
 function marksOf(old: readonly Line[], found: readonly string[]): ReadonlyMap<string, string> {
   const marks = new Map<string, string | null>();
   for (const [index, { text }] of old.entries()) {
@@ -141,7 +141,7 @@ function marksOf(old: readonly Line[], found: readonly string[]): ReadonlyMap<st
     const theirs = tokensOf(line.trim());
     for (const [at, mine] of tokensOf(text.trim()).entries()) {
       const other = theirs[at];
-      // What is plain stays plain in new text: of a quote in code nobody knows whether it should be a typographic one.
+      // Plain characters stay plain in new text, because a quote in code may be intended that way.
       if (other === undefined || /^[\s\u0020-\u007e]+$/.test(mine)) continue;
       marks.set(mine, (marks.get(mine) ?? other) === other ? other : null);
     }
@@ -156,7 +156,7 @@ function applyMarks(text: string, marks: ReadonlyMap<string, string>): string {
     .join("");
 }
 
-/** The new line, with every piece it shares with the old one as the file has it. */
+/** The new line, with the parts it shares with the old line in the file's form. */
 export function mergeLine(old: string, found: string, made: string, marks: ReadonlyMap<string, string>): string {
   if (old === found) return applyMarks(made, marks);
   const [mine, theirs, next] = [tokensOf(old), tokensOf(found), tokensOf(made)];

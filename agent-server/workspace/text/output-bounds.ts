@@ -1,9 +1,9 @@
 export const maxOutputBytes = 24 * 1024;
 export const maxOutputLines = 400;
-/** Characters of one line that are shown. */
+/** Maximum characters shown per line. */
 export const maxLineChars = 1_000;
 
-/** What tools add to lines they bounded themselves: numbers, a last line that says how to read on. */
+/** Allowance for text that tools add to bounded lines: line numbers and a last line with a hint. */
 const slack = { bytes: 1024, lines: 6, chars: 200 };
 
 export interface Bounded {
@@ -11,7 +11,7 @@ export interface Bounded {
   readonly cut: boolean;
 }
 
-/** Whole lines of a text up to the bounds. `hint` says how to read on and is added when something was cut. */
+/** Keeps whole lines up to the limits. When lines were cut, adds `hint`, which says how to read on. */
 export function boundText(text: string, hint: string): Bounded {
   const lines = text.split("\n");
   const kept: string[] = [];
@@ -26,7 +26,7 @@ export function boundText(text: string, hint: string): Bounded {
   return { text: `${kept.join("\n")}\n[cut: ${lines.length - kept.length} more lines. ${hint}]`, cut: true };
 }
 
-/** A line as long as it may be shown; never ends in half a surrogate pair. */
+/** Cuts a line to the maximum length without splitting a surrogate pair. */
 export function cutLine(line: string, max = maxLineChars): string {
   if (line.length <= max) return line;
   const end = isHighSurrogate(line.charCodeAt(max - 1)) ? max - 1 : max;

@@ -1,10 +1,10 @@
-/** Marks that models copy into the text they quote, or put into it in place of what they leave out. */
+/** Markers that models copy into quoted text, or write in place of omitted lines. */
 
-/** One numbered line, as read_file and other tools show it: `12<tab>text`, `12: text`, `12 | text`. */
+/** A numbered line as read_file and other tools print it: `12<tab>text`, `12: text`, `12 | text`. */
 const numbered = /^\s*(\d{1,9})(?:\t|→|\s?\| ?|: )(.*)$/s;
 const bareNumber = /^\s*(\d{1,9})(?:\t|→|\s?\| ?|: ?)?$/;
 
-/** The lines without the line numbers they carry; null unless every one of them carries the number after that of the line before. */
+/** Removes line numbers; null unless every line has a number and they are consecutive. */
 export function withoutNumbers(lines: readonly string[]): string[] | null {
   const result: string[] = [];
   let last: number | null = null;
@@ -18,12 +18,12 @@ export function withoutNumbers(lines: readonly string[]): string[] | null {
   return result.every((line) => line.trim() === "") ? null : result;
 }
 
-/** The same for new text, in which some lines may be new and without a number. */
+/** The same for new text, where some lines may have no number. */
 export function withoutSomeNumbers(lines: readonly string[]): string[] {
   return lines.map((line) => numbered.exec(line)?.[2] ?? (bareNumber.test(line) && line.trim() !== "" ? "" : line));
 }
 
-/** A line that stands for lines left out: three dots alone, or in a comment, with words like *existing code* beside them. */
+/** A line that represents omitted lines: three dots, alone or in a comment with text such as *existing code*. */
 const omission =
   /^\s*(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*(?:\.\.\.|…)\s*(?:[([]?[\p{L}\s',.;:-]*[)\]]?)?\s*(?:\.\.\.|…)?\s*(?:\*\/\}?|-->)?\s*$/u;
 
@@ -31,7 +31,7 @@ export function isOmission(line: string): boolean {
   return omission.test(line);
 }
 
-/** The parts of a text between lines that stand for lines left out; one part when there are none. */
+/** Splits a text at the lines that represent omitted lines; one part when there are none. */
 export function partsOf(lines: readonly string[]): string[][] {
   const parts: string[][] = [[]];
   for (const line of lines) {

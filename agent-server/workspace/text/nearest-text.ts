@@ -1,34 +1,34 @@
-import { cutLine } from "./bounds.ts";
-import { foldLine } from "./fold.ts";
+import { cutLine } from "./output-bounds.ts";
+import { foldLine } from "./text-folding.ts";
 import { bareLine } from "./lines.ts";
 
 const maxCompared = 20_000;
 const maxShown = 14;
-/** Lines of the wanted text that are looked for, the longest first, and places that are tried for each. */
+/** Number of requested lines to search for, longest first, and of candidates per line. */
 const maxAnchors = 5;
 const maxPlaces = 20;
 const maxLines = 100;
-/** Letters of a line that say enough to look for it word for word. */
+/** Minimum characters of a line for an exact search. */
 const minAnchor = 12;
-/** Below this a line is not like another. */
+/** Below this likeness, lines count as different. */
 const alike = 0.45;
 
-/** Letters of a long line shown on each side of what is told about. */
+/** Characters of a long line shown on each side of a difference. */
 const around = 60;
-/** Letters of the wanted text that are looked for in lines too long to be compared as a whole. */
+/** Characters of the requested text to search for in lines that are too long to compare. */
 const partLength = 24;
 
-/** Words with the lines of a file most like the wanted ones, and what differs there first. */
+/** Describes the lines of a file that are most similar to the requested ones, and the first difference. */
 export function nearestBlock(fileLines: readonly string[], wanted: readonly string[]): string {
   const at = bestStart(fileLines, wanted);
   if (at === null) return nearestPart(fileLines, wanted);
   const from = Math.max(0, at - 1);
   const to = Math.min(fileLines.length, from + Math.min(wanted.length + 2, maxShown));
   const shown = fileLines.slice(from, to).map((line, index) => `${from + index + 1}\t${cutLine(bareLine(line), 200)}`);
-  return ` The nearest text is:\n${shown.join("\n")}\n${firstDifference(fileLines, at, wanted)}Take old_text from there, exactly.`;
+  return ` The nearest text is:\n${shown.join("\n")}\n${firstDifference(fileLines, at, wanted)}Copy old_text from there exactly.`;
 }
 
-/** A sentence about the first line that is not as it was wanted, blank lines aside; empty when only those differ. */
+/** A sentence about the first line that differs, ignoring blank lines; empty when only those differ. */
 function firstDifference(fileLines: readonly string[], start: number, wanted: readonly string[]): string {
   let row = start;
   for (const line of wanted) {
@@ -37,16 +37,16 @@ function firstDifference(fileLines: readonly string[], start: number, wanted: re
     const there = bareLine(fileLines[row] ?? "");
     row++;
     if (there === line || there.trim() === line.trim()) continue;
-    if (row > fileLines.length) return "old_text goes on where the file ends. ";
-    if (foldLine(there) === foldLine(line)) return `Line ${row} differs in blanks or quotes only. `;
-    const [mine, theirs] = apart(line.trim(), there.trim());
+    if (row > fileLines.length) return "old_text continues after the end of the file. ";
+    if (foldLine(there) === foldLine(line)) return `Line ${row} differs only in whitespace or quotes. `;
+    const [mine, theirs] = differingParts(line.trim(), there.trim());
     return `Line ${row} has ${JSON.stringify(theirs)}, old_text has ${JSON.stringify(mine)}. `;
   }
-  return "It differs in blanks, or in how deep lines are indented, only. ";
+  return "It differs only in whitespace or indentation. ";
 }
 
-/** Two texts from shortly before they differ on. */
-function apart(mine: string, theirs: string): [string, string] {
+/** Excerpts of two texts, starting shortly before their first difference. */
+function differingParts(mine: string, theirs: string): [string, string] {
   let at = 0;
   while (at < mine.length && mine[at] === theirs[at]) at++;
   const from = Math.max(0, at - around / 3);
@@ -54,7 +54,7 @@ function apart(mine: string, theirs: string): [string, string] {
   return [cut(mine), cut(theirs)];
 }
 
-/** The same within one long line, as minified files have them: where a piece of the wanted text stands, and only there. */
+/** The same within one long line, as in minified files: shows where part of the requested text occurs, if it occurs once. */
 function nearestPart(fileLines: readonly string[], wanted: readonly string[]): string {
   const line = wanted.toSorted((a, b) => b.length - a.length)[0]?.trim() ?? "";
   for (let at = 0; at + partLength <= Math.min(line.length, 2_000); at += partLength / 2) {
@@ -65,15 +65,15 @@ function nearestPart(fileLines: readonly string[], wanted: readonly string[]): s
     const column = text.indexOf(part);
     if (row === undefined || rows.length > 1 || text.includes(part, column + 1)) continue;
     const from = Math.max(0, column - at - around);
-    return ` Part of it is in line ${row + 1}, which reads there:\n…${text.slice(from, column - at + line.length + around).slice(0, 400)}…\nTake old_text from there, exactly.`;
+    return ` Part of it is in line ${row + 1}, which contains:\n…${text.slice(from, column - at + line.length + around).slice(0, 400)}…\nCopy old_text from there exactly.`;
   }
-  return " Nothing in the file is like it; read the file again.";
+  return " The file contains nothing similar; read the file again.";
 }
 
 /**
- * Where the wanted lines are found most alike. Lines that are there word for word lead, then long ones: short ones (`}`, `/**`)
- * stand everywhere and say nothing.
- * @returns the index of the line where the first wanted one would stand
+ * Finds the position where the requested lines match best. Exact matches count most, then long lines, because short ones (`}`, `/**`)
+ * occur everywhere.
+ * @returns the line index that corresponds to the first requested line
  */
 function bestStart(fileLines: readonly string[], wanted: readonly string[]): number | null {
   const file = fileLines.map((line) => line.trim().slice(0, 300));
@@ -128,7 +128,7 @@ function pairs(line: string): Set<string> {
   return found;
 }
 
-/** Dice coefficient of two sets of letter pairs; a line that holds most of the wanted text counts as much as one like it. */
+/** Dice coefficient of character pairs; a line that contains most of the requested text counts as much as a similar one. */
 function likeness(wanted: ReadonlySet<string>, line: ReadonlySet<string>): number {
   if (wanted.size === 0 || line.size === 0) return 0;
   let shared = 0;
