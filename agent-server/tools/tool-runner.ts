@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
 import type { Log } from "../security/security.ts";
-import { type PathLocks, refuseSecrets, touchedWords } from "../workspace/workspace.ts";
+import { type PathLocks, refuseSecrets, describeTouched } from "../workspace/workspace.ts";
 import type { Router, RouteRequest } from "./routing/capability-router.ts";
 import type { Health } from "./routing/provider-health.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
@@ -68,7 +68,7 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   const question = { title: record.card.title ?? actionName, detail: JSON.stringify(inputs, null, 2) };
   const receipt = { actionType, actionName, inputs, metadata: { provider } };
   const context = { ...actionContextOf(call), onWaiting: record.waiting };
-  record.decided(await pipeline.authorize(tool.looks(args, unrouted), context, question, receipt), record.card.approvalId ?? null);
+  record.decided(await pipeline.authorize(tool.reads(args, unrouted), context, question, receipt), record.card.approvalId ?? null);
   const request = routeRequestOf(tool);
   if (deps.router.knows(request)) {
     record.chosen = await deps.router.choose(request);
@@ -76,7 +76,7 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   }
   const scope: Scope = { ...unrouted, chosen: record.chosen?.provider ?? null };
   const planned = await tool.plan(args, scope);
-  const settled = planned.kind === "effect" && planned.onDisk === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
+  const settled = planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
   if (settled.kind === "effect") return execute(deps, call, record, tool, settled);
   record.receipt(
     settled.isError === true ? "failure" : "success",
@@ -112,7 +112,7 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
     onReceipt: (receiptId) => record.show({ receiptId }),
     onTouched: (touched) => {
       record.show({ touched });
-      record.changed = touchedWords(touched);
+      record.changed = describeTouched(touched);
     },
     actionType: tool.actionType,
     actionName: tool.name,
@@ -175,7 +175,7 @@ function reportHealth({ health }: ToolRunnerDeps, { chosen }: ToolCallRecord, to
   if (error === null) return health.succeeded(provider.id);
   if (provider.blames?.(error) !== true) return;
   health.failed(provider.id, error instanceof Error ? error.message : `${provider.title} failed.`);
-  void health.look(provider.id);
+  void health.check(provider.id);
 }
 
 function actionContextOf({ quest, parent, actor, job, mode, signal }: ToolCall) {

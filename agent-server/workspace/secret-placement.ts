@@ -70,7 +70,7 @@ function placeOf(capability: string): string {
 }
 
 /** For the model: placeholders of a call that stand for nothing; empty when there are none. */
-export function unknownWords(placeholders: QuestPlaceholders | null, args: unknown): string {
+export function describeUnknownPlaceholders(placeholders: QuestPlaceholders | null, args: unknown): string {
   const unknown = placeholders?.unknownIn(JSON.stringify(args)) ?? [];
   if (unknown.length === 0) return "";
   const names = unknown.slice(0, 5).join(", ");

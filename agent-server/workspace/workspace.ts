@@ -18,7 +18,7 @@ export type { ObjectStore } from "./checkpoints/object-store.ts";
 export { settleRepositories } from "./checkpoints/repository-state.ts";
 export { describeReversals } from "./checkpoints/restore-description.ts";
 export { type Plan, type Reversal, inOrder, inWaves, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
-export { type Effects, type Touched, type Watched, touchedOf, touchedWords, watchedOutputs } from "./effects/effects.ts";
+export { type Effects, type Touched, type Watched, touchedOf, describeTouched, watchedOutputs } from "./effects/effects.ts";
 export { fileError } from "./file-errors.ts";
 export {
   type FileContent,
@@ -44,7 +44,7 @@ export { outlineFile } from "./outline/workspace-outline.ts";
 export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
-export { placeSecrets, refuseSecrets, unknownWords } from "./secret-placement.ts";
+export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 export { globFilter } from "./text/glob.ts";

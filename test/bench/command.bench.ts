@@ -2,7 +2,7 @@ import { preparsePolicySet, statefulIsAuthorized } from "@cedar-policy/cedar-was
 import { parse } from "unbash";
 import type { Intent } from "../../agent-server/contract/governance.ts";
 import { createCommandWorkspace } from "../support/command-workspace.ts";
-import { createGovernanceRoom } from "../support/governance-fixture.ts";
+import { createGovernanceFixture } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const rounds = 60;
@@ -62,7 +62,7 @@ export async function run(): Promise<BenchRow[]> {
   if (preparsePolicySet("gate", { staticPolicies: policies }).type !== "success")
     throw new Error("The policy engine beside did not take its policies.");
   const tree = await createCommandWorkspace();
-  const room = createGovernanceRoom();
+  const room = createGovernanceFixture();
   try {
     const judged = times(ordinary, (command) => tree.judge(command));
     const parsed = times(ordinary, (command) => parse(command));

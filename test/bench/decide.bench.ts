@@ -5,7 +5,7 @@ import type { Intent } from "../../agent-server/contract/governance.ts";
 import { decide } from "../../agent-server/governance/decide.ts";
 import { createPathPolicy } from "../../agent-server/governance/policy/paths.ts";
 import { gateFacts } from "../support/gate-facts.ts";
-import { createGovernanceRoom } from "../support/governance-fixture.ts";
+import { createGovernanceFixture } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const files = 500;
@@ -41,7 +41,7 @@ export async function run(): Promise<BenchRow[]> {
     }
 
     // The whole gate of a host, with its soul looked up each time.
-    const room = createGovernanceRoom();
+    const room = createGovernanceFixture();
     const { evaluate } = room.governance;
     const status: Intent = { capability: "repo_ops", action: "status", args: {}, mode: "normal" };
     const read: Intent = { capability: "file_ops", action: "read", args: { path: "src/a.ts" }, mode: "normal" };

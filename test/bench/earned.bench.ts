@@ -1,5 +1,5 @@
 import type { Intent } from "../../agent-server/contract/governance.ts";
-import { createGovernanceRoom } from "../support/governance-fixture.ts";
+import { createGovernanceFixture } from "../support/governance-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const batch = 500;
@@ -7,7 +7,7 @@ const rounds = 60;
 
 /** What trust and learned rules cost a decision, beside a bare look in a Map; medians over batches, in microseconds. */
 export function run(): Promise<BenchRow[]> {
-  const room = createGovernanceRoom();
+  const room = createGovernanceFixture();
   const beside = room.beside();
   try {
     const { trust, learning } = room.governance;

@@ -8,12 +8,12 @@ import type { Intent } from "../../agent-server/contract/governance.ts";
 import type { Governance } from "../../agent-server/governance/governance.ts";
 import { stagingFolder, sweepStaging } from "../../agent-server/workspace/git/clone-staging.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
-import { createGitRoom, type GitRoom, put } from "../support/tools/git-fixture.ts";
+import { createGitFixture, type GitFixture, put } from "../support/tools/git-fixture.ts";
 import type { ToolsRoomOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
-let room: GitRoom;
+let room: GitFixture;
 let server: GitServer;
 
 /** The real gate, but for its list of hosts: what would reach this test's server is asked of the owner, as any listed host is. */
@@ -32,7 +32,7 @@ function withServer(real: Governance): Governance {
 }
 
 function open(options: ToolsRoomOptions = {}): void {
-  room = createGitRoom({ base, home, ...options });
+  room = createGitFixture({ base, home, ...options });
   room.answer("allow_once");
 }
 

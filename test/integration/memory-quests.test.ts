@@ -158,7 +158,7 @@ describe("a task that learns a fact", () => {
     const { send, told, handlers } = await open();
     const { questId } = await send("Tidy the readme. I prefer short sentences. Never touch generated/.");
     const { messages } = await told(questId, "wait for you");
-    expect(notices(messages).at(-1)).toContain("2 things wait for you in War Room → Memory.");
+    expect(notices(messages).at(-1)).toContain("2 things wait for you in War Fixture → Memory.");
     await send("Now tidy the changelog.");
     expect(server.requests.at(-1)?.system).not.toContain("short sentences");
     const { items } = await handlers["memory.quarantine"]({ status: "pending", limit: 10 }, call);

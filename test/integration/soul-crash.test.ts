@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../support/soul-fixture.ts";
+import { createSoulTestFixture, shippedSoul, type SoulTestFixture } from "../support/soul-fixture.ts";
 
 const pushFree = shippedSoul.replace("    - push\n", "");
 const pushing = { kind: "push", capability: "repo_ops", action: "push", tags: ["push"] } as const;
 
 describe("a host killed while it activates a soul", () => {
-  let room: SoulTestRoom;
+  let room: SoulTestFixture;
   afterEach(() => room.dispose());
 
   async function activateAndDie(base: string, id: string, step: string): Promise<string | null> {
@@ -25,7 +25,7 @@ describe("a host killed while it activates a soul", () => {
     ["written", "v1"],
     ["pointed", "v2"],
   ])("when it was %s: soul %s is in force, in the window that lives and after a restart", async (step, version) => {
-    room = createSoulTestRoom();
+    room = createSoulTestFixture();
     const { id } = room.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
     room.soul.approve(id);
     expect(await activateAndDie(room.base, id, step)).toBe("SIGKILL");
@@ -57,7 +57,7 @@ describe("a host killed while it activates a soul", () => {
   });
 
   it("keeps no other window from activating afterwards", async () => {
-    room = createSoulTestRoom();
+    room = createSoulTestFixture();
     const { id } = room.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
     room.soul.approve(id);
     expect(await activateAndDie(room.base, id, "written")).toBe("SIGKILL");

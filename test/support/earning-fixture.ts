@@ -24,7 +24,7 @@ export interface EarningHost {
   close(): void;
 }
 
-export interface EarningRoom {
+export interface EarningFixture {
   /** The clock of all hosts, in milliseconds since 1970. */
   clock: number;
   readonly configDir: string;
@@ -37,7 +37,7 @@ export interface EarningRoom {
 }
 
 /** A data folder and a configuration of their own; every host opened on them is a window of the same owner. */
-export function createEarningRoom(): EarningRoom {
+export function createEarningFixture(): EarningFixture {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-earning-")));
   const dataDir = join(base, "data");
   const configDir = join(base, "config");
@@ -45,7 +45,7 @@ export function createEarningRoom(): EarningRoom {
   cpSync(join(import.meta.dirname, "../../config"), configDir, { recursive: true });
   const hosts = new Set<EarningHost>();
   let last = 0;
-  const room: EarningRoom = {
+  const room: EarningFixture = {
     clock: Date.parse("2026-11-20T10:00:00Z"),
     configDir,
     next: () => ++last,
@@ -98,10 +98,10 @@ export function createEarningRoom(): EarningRoom {
 }
 
 /** A room of its own for each test of a file, with one window open. */
-export function eachInEarningRoom(use: (opened: { room: EarningRoom; host: EarningHost }) => void): void {
-  let room: EarningRoom;
+export function eachInEarningFixture(use: (opened: { room: EarningFixture; host: EarningHost }) => void): void {
+  let room: EarningFixture;
   beforeEach(() => {
-    room = createEarningRoom();
+    room = createEarningFixture();
     use({ room, host: room.open() });
   });
   afterEach(() => room.dispose());

@@ -7,7 +7,7 @@ import { createLedger, type Ledger, receiptsMigrations } from "../../agent-serve
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 
-export interface GovernanceRoom {
+export interface GovernanceFixture {
   readonly governance: Governance;
   readonly ledger: Ledger;
   readonly storage: Storage;
@@ -16,7 +16,7 @@ export interface GovernanceRoom {
   /** Every approval event, in order. */
   readonly events: Approval[];
   /** Another host on the same data folder, as a second window is. */
-  beside(more?: Partial<GovernanceDeps>): GovernanceRoom;
+  beside(more?: Partial<GovernanceDeps>): GovernanceFixture;
   /** Closes this host's database. */
   close(): void;
   /** Closes it and removes the folders; every host on them must be closed. */
@@ -24,7 +24,7 @@ export interface GovernanceRoom {
 }
 
 /** The gate over its real neighbours: SQLite, ledger, redactor, a workspace on disk. */
-export function createGovernanceRoom(more: Partial<GovernanceDeps> = {}, base = newBase()): GovernanceRoom {
+export function createGovernanceFixture(more: Partial<GovernanceDeps> = {}, base = newBase()): GovernanceFixture {
   const dataDir = join(base, "data");
   const workspace = join(base, "proj");
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations] });
@@ -54,7 +54,7 @@ export function createGovernanceRoom(more: Partial<GovernanceDeps> = {}, base = 
     workspace,
     dataDir,
     events,
-    beside: (other) => createGovernanceRoom({ ...more, ...other }, base),
+    beside: (other) => createGovernanceFixture({ ...more, ...other }, base),
     close: () => storage.close(),
     dispose: () => {
       storage.close();

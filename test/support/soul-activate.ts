@@ -1,9 +1,9 @@
 // Activates a proposal and ends by SIGKILL at the named step, as a host that is killed does.
-import { createSoulTestRoom } from "./soul-fixture.ts";
+import { createSoulTestFixture } from "./soul-fixture.ts";
 
 const [base, id, step] = process.argv.slice(2);
 if (base === undefined || id === undefined) throw new Error("use: soul-activate.ts BASE PROPOSAL [STEP]");
-const room = createSoulTestRoom(
+const room = createSoulTestFixture(
   {
     between: (at) => {
       if (at === step) process.kill(process.pid, "SIGKILL");

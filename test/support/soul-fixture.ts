@@ -13,7 +13,7 @@ const product = join(import.meta.dirname, "../..");
 export const shippedSoul = readFileSync(join(product, "soul/soul_versions/soul_v1.yaml"), "utf8");
 export const configDir = join(product, "config");
 
-export interface SoulTestRoom {
+export interface SoulTestFixture {
   readonly soul: SoulRoom;
   readonly storage: Storage;
   readonly ledger: Ledger;
@@ -29,13 +29,13 @@ export interface SoulTestRoom {
   /** Proposes, approves and activates. */
   adopt(yaml: string): string;
   /** Another host on the same data folder, as a second window is. */
-  beside(more?: Partial<SoulDeps>): SoulTestRoom;
+  beside(more?: Partial<SoulDeps>): SoulTestFixture;
   close(): void;
   dispose(): void;
 }
 
 /** The soul over its real neighbours: SQLite, ledger, redactor, files. `base` is kept when it is given. */
-export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase()): SoulTestRoom {
+export function createSoulTestFixture(more: Partial<SoulDeps> = {}, base = newBase()): SoulTestFixture {
   const dataDir = join(base, "data");
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...soulMigrations] });
   const redactor = createRedactor();
@@ -78,7 +78,7 @@ export function createSoulTestRoom(more: Partial<SoulDeps> = {}, base = newBase(
       soul.approve(id);
       return soul.activate(id).toVersion;
     },
-    beside: (other) => createSoulTestRoom({ ...more, ...other }, base),
+    beside: (other) => createSoulTestFixture({ ...more, ...other }, base),
     close: () => storage.close(),
     dispose: () => {
       storage.close();

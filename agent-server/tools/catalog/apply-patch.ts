@@ -29,7 +29,7 @@ export const applyPatch = defineTool({
       : `Patch ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}`;
   },
   edits: ({ patch }) => pathsOf(parsedOrNone(patch)),
-  looks: ({ patch }, scope) => pathsOf(parsed(patch, scope)).map((path) => fileStep("read", resolveFile(scope, path))),
+  reads: ({ patch }, scope) => pathsOf(parsed(patch, scope)).map((path) => fileStep("read", resolveFile(scope, path))),
   async plan({ patch }, scope) {
     const texts = new Map<string, PatchedFile>();
     for (const file of parsed(patch, scope)) await planFile(scope, file, texts);

@@ -16,7 +16,7 @@ export const askOwner = defineTool({
   actionType: "user_interaction",
   provider: { name: "owner", version: "1" },
   title: ({ question }) => `Ask: ${question.length > 100 ? `${question.slice(0, 100)}…` : question}`,
-  looks: ({ question }) => [{ capability: "quest", action: "ask", args: { question } }],
+  reads: ({ question }) => [{ capability: "quest", action: "ask", args: { question } }],
   async plan({ question, options }, { call }) {
     if (call.askOwner === undefined) {
       throw new LancelotError("unavailable", "Nobody can answer now. Take the option that is easiest to undo, say which, and go on.");

@@ -15,7 +15,7 @@ export const deleteFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Delete ${path}`,
   edits: ({ path }) => [path],
-  looks({ path }, scope) {
+  reads({ path }, scope) {
     const file = resolveFile(scope, path);
     // A file is deleted unseen; that something else, or nothing, is there only who may look is told.
     return file.type === "file" ? [] : [fileStep("read", file)];

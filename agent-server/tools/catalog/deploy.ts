@@ -29,9 +29,9 @@ export const deploy = defineTool({
   provider: { name: "declared-commands", version: "1" },
   routed: true,
   title: ({ action, target }) => `${titles[action]}${target === undefined ? "" : ` ${target}`}`,
-  looks: () => [],
+  reads: () => [],
   async plan({ action, target }, scope) {
-    const { value: declared } = await scope.attempt(
+    const { value: declared } = await scope.runOnProvider(
       "deploy_ops",
       action,
       { questId: scope.call.quest, parentId: scope.call.parent, signal: scope.call.signal, repeatable: true },
@@ -120,7 +120,7 @@ async function verified(
 ): Promise<string | null> {
   const said: Buffer[] = [];
   const { value } = await runInShell(
-    scope.attempt,
+    scope.runOnProvider,
     {
       command: of.verify,
       cwd: of.cwd,

@@ -17,7 +17,7 @@ export const diagnostics = defineTool({
   provider: { name: "editor", version: "1" },
   problem: ({ askEditor }) => (askEditor === null ? noEditor : null),
   title: ({ path }) => (path === undefined ? "Problems in the workspace" : `Problems in ${path}`),
-  looks: ({ path }, scope) => [path === undefined ? fileStep("list", resolveFile(scope, ".")) : fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [path === undefined ? fileStep("list", resolveFile(scope, ".")) : fileStep("read", resolveFile(scope, path))],
   async plan({ path }, scope) {
     if (scope.askEditor === null) throw new LancelotError("unavailable", noEditor);
     const file = path === undefined ? null : resolveFile(scope, path);

@@ -22,7 +22,7 @@ export const download = defineTool({
   title: ({ url, path }) => `Download ${url.slice(0, 200)} to ${path}`,
   edits: ({ path }) => [path],
   // What is there already only who may look is told.
-  looks: ({ path }, scope) => [fileStep("list", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("list", resolveFile(scope, path))],
   async plan({ url: address, path }, scope) {
     const url = requestUrl(address);
     const file = resolveFile(scope, path);
@@ -41,9 +41,9 @@ export const download = defineTool({
       run: async ({ receiptId }) =>
         scope.locks.hold([file.absolute], async () => {
           const before = await hashFile(file);
-          const { value, provider } = await scope.attempt("web_ops", "download", webCall(scope, receiptId, true), (get, trial) => {
-            trial.begin();
-            return get({ url, signal: trial.signal, judge: judgeHops(scope, step) });
+          const { value, provider } = await scope.runOnProvider("web_ops", "download", webCall(scope, receiptId, true), (get, run) => {
+            run.begin();
+            return get({ url, signal: run.signal, judge: judgeHops(scope, step) });
           });
           const { source, bytes } = value;
           expectNoPage(source.type, file);

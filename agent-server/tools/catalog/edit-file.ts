@@ -21,7 +21,7 @@ export const editFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Edit ${path}`,
   edits: ({ path }) => [path],
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
   async plan({ path, old_text, new_text, replace_all }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder.`);

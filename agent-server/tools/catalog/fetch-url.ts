@@ -18,7 +18,7 @@ export const fetchUrl = defineTool({
   provider: { name: "web-gate", version: "1" },
   routed: true,
   title: ({ url }) => `Fetch ${url.slice(0, 200)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ url: address, offset = 1 }, scope) {
     const url = requestUrl(address);
     const step = { capability: "web_ops", action: "fetch", args: { url } };
@@ -28,9 +28,9 @@ export const fetchUrl = defineTool({
       question: { title: `Fetch a page of ${hostOf(url)}`, detail: `${url}\nIt is read; nothing of yours is sent but the address.` },
       touches: [],
       run: async ({ receiptId }) => {
-        const { value: page, provider } = await scope.attempt("web_ops", "fetch", webCall(scope, receiptId, true), (fetch, trial) => {
-          trial.begin();
-          return fetch({ url, signal: trial.signal, judge: judgeHops(scope, step) });
+        const { value: page, provider } = await scope.runOnProvider("web_ops", "fetch", webCall(scope, receiptId, true), (fetch, run) => {
+          run.begin();
+          return fetch({ url, signal: run.signal, judge: judgeHops(scope, step) });
         });
         const { text, next, lines } = windowOf(page.text, offset);
         const title = page.title === null || text.startsWith(`# ${page.title}`) ? [] : [`# ${page.title}`, ""];

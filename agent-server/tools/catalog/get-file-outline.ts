@@ -14,7 +14,7 @@ export const getFileOutline = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: ({ path }) => `Outline of ${path}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
   async plan({ path }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory")

@@ -42,7 +42,7 @@ export const gitBranch = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ name, base }) => (name === undefined ? "Git branches" : `Git branch ${name}${base === undefined ? "" : ` at ${base}`}`),
-  looks: ({ name, base }, scope) => [refStep(scope, { ...(name === undefined ? {} : { name }), ...(base === undefined ? {} : { base }) })],
+  reads: ({ name, base }, scope) => [refStep(scope, { ...(name === undefined ? {} : { name }), ...(base === undefined ? {} : { base }) })],
   async plan({ name, base }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;

@@ -38,7 +38,7 @@ export const gitCheckout = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ ref }) => `Git checkout ${ref}`,
-  looks: ({ ref }, scope) => [refStep(scope, { ref })],
+  reads: ({ ref }, scope) => [refStep(scope, { ref })],
   async plan({ ref }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;

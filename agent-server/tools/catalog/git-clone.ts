@@ -48,7 +48,7 @@ export const gitClone = defineTool({
   provider: gitProvider,
   title: ({ url, path }) => `Git clone ${shownUrl(url)}${path === undefined ? "" : ` into ${path}`}`,
   // That something is in the way only who may look is told.
-  looks: ({ url, path }, scope) => [fileStep("list", resolveFile(scope, path ?? nameOf(url)))],
+  reads: ({ url, path }, scope) => [fileStep("list", resolveFile(scope, path ?? nameOf(url)))],
   async plan({ url, path, depth }, scope) {
     const target = resolveFile(scope, path ?? nameOf(url));
     if (!target.inside) throw new LancelotError("denied", "Repositories are cloned into the workspace only. Name a folder in it.");

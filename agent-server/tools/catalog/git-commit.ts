@@ -47,7 +47,7 @@ export const gitCommit = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ message }) => `Git commit: ${message.split("\n")[0]?.slice(0, 80) ?? ""}`,
-  looks: ({ paths = ["."] }, scope) => paths.map((path) => gitStep(scope, "status", path)),
+  reads: ({ paths = ["."] }, scope) => paths.map((path) => gitStep(scope, "status", path)),
   async plan({ message, paths }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;

@@ -31,7 +31,7 @@ export const gitDiff = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path, staged }) => `Git diff${staged === true ? " (staged)" : ""}${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "diff", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "diff", path)],
   async plan({ path, staged, limit = maxOutputLines }, scope) {
     const { git, at } = await gitFor(scope, path);
     const side = staged === true ? ["--cached"] : [];

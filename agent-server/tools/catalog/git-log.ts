@@ -14,7 +14,7 @@ export const gitLog = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path }) => `Git log${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "log", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "log", path)],
   async plan({ path, limit = 20 }, scope) {
     const { git, at } = await gitFor(scope, path);
     const args = [

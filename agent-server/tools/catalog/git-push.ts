@@ -40,7 +40,7 @@ export const gitPush = defineTool({
   provider: gitProvider,
   title: ({ remote = "origin", branch, force }) =>
     `Git push${force === true ? " --force" : ""} ${remote}${branch === undefined ? "" : ` ${branch}`}`,
-  looks: ({ remote = "origin", branch }, scope) => [refStep(scope, { remote, ...(branch === undefined ? {} : { branch }) })],
+  reads: ({ remote = "origin", branch }, scope) => [refStep(scope, { remote, ...(branch === undefined ? {} : { branch }) })],
   async plan({ remote: named = "origin", branch: asked, force = false }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;

@@ -22,7 +22,7 @@ export const gitShow = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ ref = "HEAD", path }) => `Git show ${ref}${path === undefined ? "" : `, ${path}`}`,
-  looks({ ref = "HEAD", path }, scope) {
+  reads({ ref = "HEAD", path }, scope) {
     const { args, ...step } = gitStep(scope, "log", path);
     return [{ ...step, args: { ...args, ref } }];
   },

@@ -14,7 +14,7 @@ export const gitStatus = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path }) => `Git status${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "status", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "status", path)],
   async plan({ path }, scope) {
     const { git, at } = await gitFor(scope, path);
     const text = await git.read(

@@ -25,7 +25,7 @@ export const httpPost = defineTool({
   provider: { name: "web-gate", version: "1" },
   routed: true,
   title: ({ url }) => `Send to ${url.slice(0, 200)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ url: address, body, content_type }, scope) {
     const url = requestUrl(address);
     const type = content_type ?? (isJson(body) ? "application/json" : "text/plain; charset=utf-8");
@@ -39,9 +39,9 @@ export const httpPost = defineTool({
       },
       touches: [],
       run: async ({ receiptId }) => {
-        const { value, provider } = await scope.attempt("web_ops", "post", webCall(scope, receiptId, false), (post, trial) => {
-          trial.begin();
-          return post({ url, signal: trial.signal, judge: judgeHops(scope, step), body, type });
+        const { value, provider } = await scope.runOnProvider("web_ops", "post", webCall(scope, receiptId, false), (post, run) => {
+          run.begin();
+          return post({ url, signal: run.signal, judge: judgeHops(scope, step), body, type });
         });
         const { source, location } = value;
         const worked = source.status >= 200 && source.status < 300;

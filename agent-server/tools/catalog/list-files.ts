@@ -19,7 +19,7 @@ export const listFiles = defineTool({
   actionType: "tool_call",
   provider: ripgrepProvider,
   title: ({ path, glob }) => `List ${path ?? "the workspace"}${glob === undefined ? "" : ` (${glob})`}`,
-  looks: ({ path }, scope) => [fileStep("list", resolveFile(scope, path ?? "."))],
+  reads: ({ path }, scope) => [fileStep("list", resolveFile(scope, path ?? "."))],
   async plan({ path, glob, depth }, scope) {
     const folder = resolveFile(scope, path ?? ".");
     if (folder.type === "missing") throw new LancelotError("not_found", `${folder.display} does not exist.`);

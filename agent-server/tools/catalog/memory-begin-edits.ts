@@ -14,7 +14,7 @@ export const memoryBeginEdits = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: () => "Begin a change of memory",
-  looks: () => [],
+  reads: () => [],
   plan({ reason }, scope) {
     const { acts, caller } = remembering(scope);
     return Promise.resolve(asEffect(acts.begin(reason ?? "", caller), ({ commitId }) => `commit_id: ${commitId}`));

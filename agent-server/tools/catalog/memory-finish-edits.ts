@@ -15,7 +15,7 @@ export const memoryFinishEdits = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ commit_id: commitId }) => `Apply edits of memory: ${commitId}`,
-  looks: () => [],
+  reads: () => [],
   plan({ commit_id: commitId }, scope) {
     const { acts, caller } = remembering(scope);
     return Promise.resolve(asEffect(acts.finish(commitId, caller), finishedWords));

@@ -14,7 +14,7 @@ export const memoryQuarantine = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ target }) => `Set aside what is remembered: ${target}`,
-  looks: () => [],
+  reads: () => [],
   plan({ target, reason }, scope) {
     const { acts, caller } = remembering(scope);
     return Promise.resolve(

@@ -15,7 +15,7 @@ export const memoryRollback = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ commit_id: commitId }) => `Take back a change of memory: ${commitId}`,
-  looks: () => [],
+  reads: () => [],
   plan({ commit_id: commitId, reason }, scope) {
     const { acts, caller } = remembering(scope);
     return Promise.resolve(asEffect(acts.rollback({ commitId, reason }, caller), rolledBackWords));

@@ -37,7 +37,7 @@ export const readFile = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: ({ path, offset }) => `Read ${path}${offset === undefined ? "" : ` from line ${offset}`}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
   async plan({ path, offset = 1, limit = maxOutputLines }, scope) {
     const file = resolveFile(scope, path);
     const lines = Math.min(limit, maxOutputLines);

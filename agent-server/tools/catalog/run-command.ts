@@ -21,7 +21,7 @@ export const runCommand = defineTool({
   provider: { name: "shell", version: "1" },
   routed: true,
   title: ({ command }) => `Run ${oneLine(command)}`,
-  looks: () => [],
+  reads: () => [],
   async plan({ command, cwd = ".", timeout_ms }, scope) {
     const folder = resolveFile(scope, cwd);
     if (folder.type !== "directory")

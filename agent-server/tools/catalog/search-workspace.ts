@@ -21,7 +21,7 @@ export const searchWorkspace = defineTool({
   provider: ripgrepProvider,
   title: ({ query, glob }) =>
     `Search for ${query.length > 60 ? `${query.slice(0, 60)}…` : query}${glob === undefined ? "" : ` in ${glob}`}`,
-  looks: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
+  reads: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
   async plan({ query, regex, glob, limit = defaultLimit }, scope) {
     const { items, truncated } = await search(scope, { query, regex: regex ?? false, glob, limit }, scope.call.signal);
     const { quest: questId } = scope.call;

@@ -21,7 +21,7 @@ export const soulProposeAmendment = defineTool({
   actionType: "tool_call",
   provider: { name: "soul", version: "1" },
   title: ({ reason }) => `Propose a change of the soul: ${reason.length > 100 ? `${reason.slice(0, 100)}…` : reason}`,
-  looks: () => [],
+  reads: () => [],
   plan({ yaml, reason }, { governance, call }) {
     const { soul } = governance;
     let made: string | null = null;

@@ -20,7 +20,7 @@ export const updatePlan = defineTool({
   provider: { name: "quest", version: "1" },
   title: ({ steps }) =>
     `Plan: ${steps.filter(({ status }) => status === "done" || status === "skipped").length} of ${steps.length} steps done`,
-  looks: () => [{ capability: "quest", action: "plan", args: {} }],
+  reads: () => [{ capability: "quest", action: "plan", args: {} }],
   plan({ steps }, { call }) {
     call.updatePlan?.(steps);
     const next = steps.find(({ status }) => status === "active") ?? steps.find(({ status }) => status === "pending");

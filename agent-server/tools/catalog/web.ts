@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Intent } from "../../contract/governance.ts";
-import type { AttemptCall } from "../routing/provider-failover.ts";
+import type { ProviderCall } from "../routing/provider-failover.ts";
 import type { WebSource } from "../providers/web-types.ts";
 import { type IntentSpec, refused } from "../../execution/execution.ts";
 import { formatBytes } from "../../workspace/workspace.ts";
@@ -34,7 +34,7 @@ export function judgeHops(scope: Scope, step: IntentSpec): (url: string, hop: nu
 }
 
 /** How a web request of a tool is attempted. Reading twice changes nothing. */
-export function webCall(scope: Scope, receiptId: string, repeatable: boolean): AttemptCall {
+export function webCall(scope: Scope, receiptId: string, repeatable: boolean): ProviderCall {
   const { quest: questId, signal } = scope.call;
   return {
     questId,

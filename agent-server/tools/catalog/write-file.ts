@@ -21,7 +21,7 @@ export const writeFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Write ${path}`,
   edits: ({ path }) => [path],
-  looks(args, scope) {
+  reads(args, scope) {
     const file = resolveFile(scope, args.path);
     // That it is a folder is something only who may look is told.
     return isBlind(file) && file.type !== "directory" ? [] : [fileStep("read", file)];

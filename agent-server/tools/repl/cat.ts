@@ -16,7 +16,7 @@ export const cat = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("cat"),
-  looks: ({ argv }, scope) => filesOf(argv).map((path) => fileStep("read", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => filesOf(argv).map((path) => fileStep("read", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const { on } = parseOptions(argv, table);
     let text = "";

@@ -39,7 +39,7 @@ function transfer(name: "cp" | "mv"): Tool {
     actionType: "file_op",
     provider: fileProvider,
     title: titleOf(name),
-    looks: ({ argv }, scope) =>
+    reads: ({ argv }, scope) =>
       sourcesOf(argv, table).sources.map((path) => {
         const from = resolveFile(scope, path);
         return fileStep(from.type === "directory" ? "list" : "read", from);

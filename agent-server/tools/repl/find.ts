@@ -40,7 +40,7 @@ export const find = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("find"),
-  looks: ({ argv }, scope) => wantedOf(argv).paths.map((path) => fileStep("list", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => wantedOf(argv).paths.map((path) => fileStep("list", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const { paths, tests, maxDepth, minDepth } = wantedOf(argv);
     const found: string[] = [];

@@ -49,7 +49,7 @@ export const grep = defineTool({
   actionType: "tool_call",
   provider: ripgrepProvider,
   title: titleOf("grep"),
-  looks: ({ argv }, scope) =>
+  reads: ({ argv }, scope) =>
     wantedOf(argv).paths.map((path) => {
       const file = resolveFile(scope, path);
       return fileStep(file.type === "directory" ? "search" : "read", file);

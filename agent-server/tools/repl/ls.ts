@@ -27,7 +27,7 @@ export const ls = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("ls"),
-  looks: ({ argv }, scope) => pathsOf(parseOptions(argv, table)).map((path) => fileStep("list", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => pathsOf(parseOptions(argv, table)).map((path) => fileStep("list", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const options = parseOptions(argv, table);
     const paths = pathsOf(options);

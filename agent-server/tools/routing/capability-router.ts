@@ -154,14 +154,14 @@ export function createRouter(deps: RouterDeps): Router {
       for (const { provider } of weigh(request).filter((one) => one.barred === null)) {
         if (health.of(provider.id).status === "unknown") {
           looked.add(provider.id);
-          await health.look(provider.id);
+          await health.check(provider.id);
         }
         if (usableNow(health.of(provider.id).status)) break;
       }
       let weighed = weigh(request);
       if (!weighed.some(usable)) {
-        const again = weighed.filter(({ provider: { id }, barred }) => barred === null && !looked.has(id) && !health.resting(id));
-        await Promise.all(again.map(({ provider: { id } }) => health.look(id)));
+        const again = weighed.filter(({ provider: { id }, barred }) => barred === null && !looked.has(id) && !health.isCoolingDown(id));
+        await Promise.all(again.map(({ provider: { id } }) => health.check(id)));
         weighed = weigh(request);
       }
       return { provider: weighed.find(usable)?.provider ?? null, route: decision(request, weighed) };

@@ -14,7 +14,7 @@ import type { Health } from "./provider-health.ts";
 import type { Provider } from "../../execution/execution.ts";
 import { implementation, type Router } from "./capability-router.ts";
 
-export interface AttemptCall {
+export interface ProviderCall {
   readonly questId: string | null;
   /** Receipt under which failovers hang. */
   readonly parentId: string | null;
@@ -28,7 +28,7 @@ export interface AttemptCall {
   readonly beginMs?: number;
 }
 
-export interface Trial {
+export interface ProviderRun {
   readonly provider: ToolProvider;
   /** Ends when the call is stopped, and when this provider took too long to begin. */
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface Trial {
   readonly failed: (words: string) => void;
 }
 
-export interface Attempted<T> {
+export interface ProviderResult<T> {
   readonly value: T;
   readonly provider: Provider;
   readonly route: RouteDecision;
@@ -50,14 +50,14 @@ export interface Attempted<T> {
  * Does something with the first provider that can. While it has certainly not begun, the next one is tried; each time is a receipt.
  * @throws LancelotError what the action itself throws; `unavailable` when no provider can do it, or when one failed after it had begun.
  */
-export type Attempt = <C extends Capability, A extends ActionOf<C>, T>(
+export type RunOnProvider = <C extends Capability, A extends ActionOf<C>, T>(
   capability: C,
   action: A,
-  call: AttemptCall,
-  use: (act: CapabilityActions[C][A], trial: Trial) => Promise<T>,
-) => Promise<Attempted<T>>;
+  call: ProviderCall,
+  use: (act: CapabilityActions[C][A], trial: ProviderRun) => Promise<T>,
+) => Promise<ProviderResult<T>>;
 
-export interface AttemptDeps {
+export interface FailoverDeps {
   readonly router: Router;
   readonly health: Health;
   readonly ledger: Pick<Ledger, "record">;
@@ -88,11 +88,11 @@ export function isFault(provider: ToolProvider, error: unknown): boolean {
   return !(error instanceof LancelotError && answers.has(error.code));
 }
 
-export function tagOf(provider: ToolProvider): Provider {
+export function toProvider(provider: ToolProvider): Provider {
   return { name: provider.id, version: provider.version() ?? "unknown" };
 }
 
-export function createAttempt(deps: AttemptDeps): Attempt {
+export function createFailover(deps: FailoverDeps): RunOnProvider {
   const { router, health } = deps;
 
   return async (capability, action, call, use) => {
@@ -105,7 +105,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       const act = implementation(provider, capability, action);
       if (act === undefined) throw new LancelotError("internal", `${provider.id} does not do ${capability}.${action}.`);
       const outcome = await tryOne(deps, provider, call, (trial) => use(act, trial));
-      if (outcome.ok) return { value: outcome.value, provider: tagOf(provider), route, tried };
+      if (outcome.ok) return { value: outcome.value, provider: toProvider(provider), route, tried };
       tried.push({ provider: provider.id, reason: outcome.words });
       const next: ToolProvider | undefined = router
         .candidates(request)
@@ -125,7 +125,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
           riskTier: "T0",
           parentId: call.parentId,
           questId: call.questId,
-          metadata: { provider: tagOf(next) },
+          metadata: { provider: toProvider(next) },
         },
         { status: "success", outputs: { reason: outcome.words } },
       );
@@ -134,10 +134,10 @@ export function createAttempt(deps: AttemptDeps): Attempt {
   };
 
   async function tryOne<T>(
-    { log }: AttemptDeps,
+    { log }: FailoverDeps,
     provider: ToolProvider,
-    call: AttemptCall,
-    use: (trial: Trial) => Promise<T>,
+    call: ProviderCall,
+    use: (trial: ProviderRun) => Promise<T>,
   ): Promise<{ ok: true; value: T } | { ok: false; words: string; cause: unknown }> {
     const stop = new AbortController();
     const signal = AbortSignal.any([call.signal, stop.signal]);

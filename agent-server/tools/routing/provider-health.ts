@@ -10,16 +10,16 @@ export interface Health {
   /** As last known. */
   of(id: string): ProviderHealth;
   /** True when it was left out for its failures and it is too early to try again. */
-  resting(id: string): boolean;
+  isCoolingDown(id: string): boolean;
   /** Looks now; lookers at the same moment share one look. Never throws. */
-  look(id: string): Promise<ProviderHealth>;
-  lookAll(): Promise<void>;
+  check(id: string): Promise<ProviderHealth>;
+  checkAll(): Promise<void>;
   /** Something is done with it: it is looked at every half minute for a while. */
   used(id: string): void;
   /** It did what it was to do. */
   succeeded(id: string): void;
   /** It could not, for a reason of its own. Several times in a row and it is down, whatever it says of itself. */
-  failed(id: string, words: string): void;
+  failed(id: string, message: string): void;
   /** The first look at all of them, after `delayMs`. */
   start(delayMs: number): void;
   close(): void;
@@ -33,13 +33,13 @@ export interface HealthDeps {
   /** Milliseconds. */
   readonly now?: () => number;
   /** All in ms: between looks, the longest a look may take, how long something counts as used, the rest after failures. */
-  readonly times?: Partial<typeof usualTimes>;
+  readonly times?: Partial<typeof defaultTimes>;
   /** Failures in a row that take a provider out. */
   readonly threshold?: number;
 }
 
-const usualTimes = { interval: 30_000, timeout: 5_000, inUse: 300_000, rest: 30_000, longestRest: 300_000 };
-const usualThreshold = 3;
+const defaultTimes = { interval: 30_000, timeout: 5_000, inUse: 300_000, cooldown: 30_000, maxCooldown: 300_000 };
+const defaultThreshold = 3;
 
 interface State {
   seen: ProviderHealth;
@@ -47,13 +47,13 @@ interface State {
   failures: number;
   lastFailure: string;
   /** Set while it is left out for its failures: when (ms) it may be tried again. */
-  restsUntil: number | null;
+  cooldownUntil: number | null;
   /** How often it was taken out since it last worked: each time it rests longer. */
-  rests: number;
+  cooldowns: number;
   /** It answers again after it was taken out, and has not worked yet: one more failure takes it out. */
-  onTrial: boolean;
+  onProbation: boolean;
   usedAt: number | null;
-  looking: Promise<ProviderHealth> | null;
+  pendingCheck: Promise<ProviderHealth> | null;
 }
 
 const unknown: ProviderHealth = { status: "unknown", message: "It was not looked at yet.", nextStep: null, checkedAt: null };
@@ -61,12 +61,12 @@ const rank: Readonly<Record<HealthStatus, number>> = { ok: 0, degraded: 1, down:
 
 export function createHealth(deps: HealthDeps): Health {
   const now = deps.now ?? Date.now;
-  const times = { ...usualTimes, ...deps.times };
-  const threshold = deps.threshold ?? usualThreshold;
+  const times = { ...defaultTimes, ...deps.times };
+  const threshold = deps.threshold ?? defaultThreshold;
   const states = new Map<string, State>(
     deps.providers.map(({ id }) => [
       id,
-      { seen: unknown, failures: 0, lastFailure: "", restsUntil: null, rests: 0, onTrial: false, usedAt: null, looking: null },
+      { seen: unknown, failures: 0, lastFailure: "", cooldownUntil: null, cooldowns: 0, onProbation: false, usedAt: null, pendingCheck: null },
     ]),
   );
   const providers = new Map(deps.providers.map((provider) => [provider.id, provider]));
@@ -82,7 +82,7 @@ export function createHealth(deps: HealthDeps): Health {
 
   function effective({ state, provider }: { state: State; provider: ToolProvider }): ProviderHealth {
     const { seen, failures, lastFailure } = state;
-    if (state.restsUntil !== null) {
+    if (state.cooldownUntil !== null) {
       return {
         status: "down",
         message: `${provider.title} failed ${failures} times in a row, so it is left out for now. The last time: ${lastFailure}`,
@@ -90,7 +90,7 @@ export function createHealth(deps: HealthDeps): Health {
         checkedAt: seen.checkedAt,
       };
     }
-    if (state.onTrial && seen.status === "ok") {
+    if (state.onProbation && seen.status === "ok") {
       return {
         ...seen,
         status: "degraded",
@@ -147,7 +147,7 @@ export function createHealth(deps: HealthDeps): Health {
       }, times.timeout);
       timer.unref();
     });
-    const look = async () => {
+    const runProbe = async () => {
       try {
         return await provider.probe(stop.signal);
       } catch (error) {
@@ -157,7 +157,7 @@ export function createHealth(deps: HealthDeps): Health {
       }
     };
     try {
-      return await Promise.race([look(), late]);
+      return await Promise.race([runProbe(), late]);
     } finally {
       clearTimeout(timer);
     }
@@ -166,36 +166,36 @@ export function createHealth(deps: HealthDeps): Health {
   const health: Health = {
     of: (id) => effective(get(id)),
 
-    resting(id) {
-      const { restsUntil } = get(id).state;
-      return restsUntil !== null && now() < restsUntil;
+    isCoolingDown(id) {
+      const { cooldownUntil } = get(id).state;
+      return cooldownUntil !== null && now() < cooldownUntil;
     },
 
-    look(id) {
+    check(id) {
       const { state, provider } = get(id);
-      state.looking ??= probe(provider)
+      state.pendingCheck ??= probe(provider)
         .then(({ status, message, nextStep }) =>
           change(id, (current) => {
             current.seen = { status, message, nextStep, checkedAt: new Date(now()).toISOString() };
-            if (current.restsUntil === null || (status !== "ok" && status !== "degraded")) return;
-            current.restsUntil = null;
-            current.onTrial = true;
+            if (current.cooldownUntil === null || (status !== "ok" && status !== "degraded")) return;
+            current.cooldownUntil = null;
+            current.onProbation = true;
           }),
         )
         .finally(() => {
-          state.looking = null;
+          state.pendingCheck = null;
         });
-      return state.looking;
+      return state.pendingCheck;
     },
 
-    lookAll: async () => void (await Promise.all(deps.providers.map(({ id }) => health.look(id)))),
+    checkAll: async () => void (await Promise.all(deps.providers.map(({ id }) => health.check(id)))),
 
     used(id) {
       get(id).state.usedAt = now();
       if (closed) return;
       every ??= setInterval(() => {
         const inUse = [...states].filter(([, { usedAt }]) => usedAt !== null && now() - usedAt < times.inUse).map(([one]) => one);
-        for (const one of inUse) if (!health.resting(one)) void health.look(one);
+        for (const one of inUse) if (!health.isCoolingDown(one)) void health.check(one);
         if (inUse.length > 0) return;
         clearInterval(every);
         every = undefined;
@@ -205,9 +205,9 @@ export function createHealth(deps: HealthDeps): Health {
     succeeded(id) {
       change(id, (state) => {
         state.failures = 0;
-        state.rests = 0;
-        state.onTrial = false;
-        state.restsUntil = null;
+        state.cooldowns = 0;
+        state.onProbation = false;
+        state.cooldownUntil = null;
         if (state.seen.status !== "down") return;
         // It works, whatever the last look said.
         state.seen = {
@@ -219,19 +219,19 @@ export function createHealth(deps: HealthDeps): Health {
       });
     },
 
-    failed(id, words) {
+    failed(id, message) {
       change(id, (state) => {
         state.failures += 1;
-        state.lastFailure = words.slice(0, 300);
-        if (state.restsUntil !== null || (!state.onTrial && state.failures < threshold)) return;
-        state.onTrial = false;
-        state.restsUntil = now() + Math.min(times.rest * 2 ** state.rests, times.longestRest);
-        state.rests += 1;
+        state.lastFailure = message.slice(0, 300);
+        if (state.cooldownUntil !== null || (!state.onProbation && state.failures < threshold)) return;
+        state.onProbation = false;
+        state.cooldownUntil = now() + Math.min(times.cooldown * 2 ** state.cooldowns, times.maxCooldown);
+        state.cooldowns += 1;
       });
     },
 
     start(delayMs) {
-      first = setTimeout(() => void health.lookAll(), delayMs).unref();
+      first = setTimeout(() => void health.checkAll(), delayMs).unref();
     },
 
     close() {

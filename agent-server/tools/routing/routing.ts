@@ -5,7 +5,7 @@ import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../.
 import type { FlagName } from "../../flags/flags.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import { type Attempt, createAttempt } from "./provider-failover.ts";
+import { type RunOnProvider, createFailover } from "./provider-failover.ts";
 import type { ToolProvider } from "./capabilities.ts";
 import { examine } from "./doctor.ts";
 import { createHealth, type Health, type HealthDeps } from "./provider-health.ts";
@@ -48,7 +48,7 @@ export interface RoutingDeps {
 }
 
 /** How long (ms) after the start providers are looked at. */
-const firstLookMs = 1_500;
+const firstCheckMs = 1_500;
 
 const noContainer: ReturnType<SandboxControl["state"]> = {
   engine: null,
@@ -58,7 +58,7 @@ const noContainer: ReturnType<SandboxControl["state"]> = {
   network: "off",
 };
 
-export function createRouting(deps: RoutingDeps): { routing: Routing; router: Router; health: Health; attempt: Attempt } {
+export function createRouting(deps: RoutingDeps): { routing: Routing; router: Router; health: Health; runOnProvider: RunOnProvider } {
   const { providers, preferences, control, ledger, log } = deps;
   const health = createHealth({
     providers,
@@ -71,7 +71,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     ...(deps.times === undefined ? {} : { times: deps.times }),
   });
   const router = createRouter({ providers, health, preferences, flag: deps.flag, safeMode: deps.safeMode });
-  const attempt = createAttempt({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
+  const runOnProvider = createFailover({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
 
   const state = (): SandboxState => {
     const route = router.decide({ capability: "shell_exec" });
@@ -107,7 +107,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
   const routing: Routing = {
     providers: () => router.providers(),
     async health() {
-      await health.lookAll();
+      await health.checkAll();
       const items = router.providers();
       return { ok: items.every(({ health: { status } }) => status === "ok" || status === "off"), items };
     },
@@ -115,7 +115,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
       return (await router.resolve({ capability, ...(action === undefined ? {} : { action }) })).route;
     },
     async doctor() {
-      await health.lookAll();
+      await health.checkAll();
       const declared = providers.find(({ id }) => id === "declared-commands");
       const deploy = declared === undefined ? null : health.of(declared.id);
       return examine({
@@ -148,11 +148,11 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
       const problem = preferences.problem();
       return [...(problem === null ? commands : [problem])];
     },
-    start: () => health.start(firstLookMs),
+    start: () => health.start(firstCheckMs),
     close() {
       stopListening?.();
       health.close();
     },
   };
-  return { routing, router, health, attempt };
+  return { routing, router, health, runOnProvider };
 }

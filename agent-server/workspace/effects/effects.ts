@@ -62,7 +62,7 @@ export interface Effects {
 }
 
 /** What a command changed, for the model; empty when nothing. */
-export function touchedWords(touched: Touched): string {
+export function describeTouched(touched: Touched): string {
   if (touched.total === 0) return "";
   const marks = { created: "+", modified: "~", deleted: "-" } as const;
   const shown = touched.files.filter(({ putBack }) => putBack !== true).slice(0, 30);

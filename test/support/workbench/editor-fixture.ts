@@ -8,7 +8,7 @@ import { useModelServer } from "../tasks/two-file-change.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
 /** A real editor on a copy of the sample project, with a data folder of its own. */
-export interface EditorRoom {
+export interface EditorFixture {
   /** Absolute path of the copy. */
   readonly workspace: string;
   readonly data: string;
@@ -32,13 +32,13 @@ export interface EditorRoomOptions {
   extensions?: readonly string[];
 }
 
-export async function openEditorRoom({
+export async function openEditorFixture({
   script,
   files = {},
   owners = {},
   settings = {},
   extensions = [],
-}: EditorRoomOptions): Promise<EditorRoom> {
+}: EditorRoomOptions): Promise<EditorFixture> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
   for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])

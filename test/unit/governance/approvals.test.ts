@@ -4,20 +4,20 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Approval, ApprovalDecision } from "../../../agent-server/contract/governance.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 const questId = "quest-1";
 const remove = intent("file_ops", "delete", { path: "src/a.ts" }, { questId });
 const question = { title: "Delete src/a.ts", detail: "src/a.ts, 1 line" };
 
 let clock: number;
-let room: GovernanceRoom;
-let others: GovernanceRoom[];
+let room: GovernanceFixture;
+let others: GovernanceFixture[];
 /** A host on folders of its own. */
-let elsewhere: GovernanceRoom | null = null;
+let elsewhere: GovernanceFixture | null = null;
 beforeEach(() => {
   clock = Date.parse("2026-11-20T10:00:00Z");
-  room = createGovernanceRoom({ now: () => clock });
+  room = createGovernanceFixture({ now: () => clock });
   others = [];
 });
 afterEach(() => {
@@ -27,14 +27,14 @@ afterEach(() => {
   elsewhere = null;
 });
 
-function beside(more = {}): GovernanceRoom {
+function beside(more = {}): GovernanceFixture {
   const other = room.beside(more);
   others.push(other);
   return other;
 }
 
 function authorize(
-  at: GovernanceRoom = room,
+  at: GovernanceFixture = room,
   what = remove,
   more: { signal?: AbortSignal; onWaiting?: (approval: Approval) => void } = {},
 ) {
@@ -504,7 +504,7 @@ describe("several windows on one data folder", () => {
   });
 
   it("a question that outlived its host is asked again under the same id", async () => {
-    const gone = createGovernanceRoom({ now: () => clock });
+    const gone = createGovernanceFixture({ now: () => clock });
     elsewhere = gone;
     void authorize(gone);
     const [open] = gone.governance.approvals.list({ limit: 10 });

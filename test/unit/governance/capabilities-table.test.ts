@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 
 const Row = z.strictObject({
@@ -22,12 +22,12 @@ const Row = z.strictObject({
 const rows = z.array(Row).parse(parse(readFileSync(join(import.meta.dirname, "../../fixtures/capabilities.yaml"), "utf8")));
 
 let tree: PathWorkspace;
-const rooms = new Map<string, GovernanceRoom>();
+const rooms = new Map<string, GovernanceFixture>();
 
 beforeAll(async () => {
   tree = await createPathWorkspace();
   const { workspace, dataDir, home } = tree;
-  const first = createGovernanceRoom({ workspace, dataDir, home, networkEnabled: () => true });
+  const first = createGovernanceFixture({ workspace, dataDir, home, networkEnabled: () => true });
   rooms.set("true true", first);
   rooms.set("false true", first.beside({ networkEnabled: () => false }));
   rooms.set("true false", first.beside({ trusted: false }));

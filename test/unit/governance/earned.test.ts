@@ -2,20 +2,20 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Approval, ApprovalDecision, Intent } from "../../../agent-server/contract/governance.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 /** T2, asked because the soul does not name skills, and held by nothing. */
 const skill = (questId: string, name = "formatter"): Intent => intent("skill", "run", { name, permissions: ["read_input"] }, { questId });
 const remove = (questId: string): Intent => intent("file_ops", "delete", { path: "src/a.ts" }, { questId });
 
 let clock: number;
-let room: GovernanceRoom;
-let beside: GovernanceRoom | null;
+let room: GovernanceFixture;
+let beside: GovernanceFixture | null;
 let number: number;
 beforeEach(() => {
   clock = Date.parse("2026-11-20T10:00:00Z");
   number = 0;
-  room = createGovernanceRoom({ now: () => clock });
+  room = createGovernanceFixture({ now: () => clock });
   beside = null;
 });
 afterEach(() => {
@@ -23,7 +23,7 @@ afterEach(() => {
   room.dispose();
 });
 
-function secondWindow(): GovernanceRoom {
+function secondWindow(): GovernanceFixture {
   beside = room.beside({ now: () => clock });
   return beside;
 }

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 import { pathCases, reads, writes } from "../../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../../support/path-workspace.ts";
 
 let tree: PathWorkspace;
-let room: GovernanceRoom;
-let restricted: GovernanceRoom;
+let room: GovernanceFixture;
+let restricted: GovernanceFixture;
 
 beforeAll(async () => {
   tree = await createPathWorkspace();
   const { workspace, dataDir, configDir, home } = tree;
-  room = createGovernanceRoom({ workspace, dataDir, configDir, home });
+  room = createGovernanceFixture({ workspace, dataDir, configDir, home });
   restricted = room.beside({ workspace, dataDir, configDir, home, trusted: false });
 });
 afterAll(() => {

@@ -10,19 +10,19 @@ import { governanceHandlers, type OutcomeStep } from "../../../agent-server/gove
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
 import { createSnapshot } from "../../../agent-server/governance/snapshot.ts";
 import { readTable } from "../../../agent-server/governance/table-file.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 const product = join(import.meta.dirname, "../../..");
-let room: GovernanceRoom;
-const others: GovernanceRoom[] = [];
+let room: GovernanceFixture;
+const others: GovernanceFixture[] = [];
 beforeEach(() => {
-  room = createGovernanceRoom();
+  room = createGovernanceFixture();
 });
 afterEach(() => {
   for (const one of others.splice(0)) one.close();
   room.dispose();
 });
-const beside = (more: Parameters<GovernanceRoom["beside"]>[0] = {}): GovernanceRoom => {
+const beside = (more: Parameters<GovernanceFixture["beside"]>[0] = {}): GovernanceFixture => {
   const made = room.beside(more);
   others.push(made);
   return made;
@@ -97,7 +97,7 @@ describe("the gate", () => {
   });
 
   it("asks where the soul says, no longer than the owner's setting or the soul allow", async () => {
-    const asked = async (host: GovernanceRoom): Promise<Approval | undefined> => {
+    const asked = async (host: GovernanceFixture): Promise<Approval | undefined> => {
       host.governance.setCanAsk(false);
       await host.governance.authorize(pushing, question, context()).catch(() => undefined);
       return host.governance.approvals.list({ limit: 1 })[0];

@@ -5,14 +5,14 @@ import type { SoulSubject } from "../../../agent-server/governance/facts.ts";
 import { learningHandlers, type Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
 import { createLearningStore } from "../../../agent-server/governance/learning/store.ts";
-import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { eachInEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const call = { owner: true, signal: new AbortController().signal };
 
-let room: EarningRoom;
+let room: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
+eachInEarningFixture((opened) => {
   ({ room, host } = opened);
 });
 

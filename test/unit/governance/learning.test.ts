@@ -6,15 +6,15 @@ import type { LearningProposal } from "../../../agent-server/contract/trust.ts";
 import type { Observation } from "../../../agent-server/governance/learning/learning.ts";
 import { agreement } from "../../../agent-server/governance/learning/agreement.ts";
 import { loadLearningNumbers, neverAutomate } from "../../../agent-server/governance/learning/numbers.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, eachInEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const fetchKey = (scope: string) => ({ capability: "memory", action: "write", scope });
 
-let room: EarningRoom;
+let room: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
+eachInEarningFixture((opened) => {
   ({ room, host } = opened);
 });
 
@@ -578,7 +578,7 @@ describe("whatever happens", () => {
   it("nothing is decided without the owner's acceptance, and never more than a rule may", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat({ max: 1 }), fc.nat({ max: 2 })), { minLength: 1, maxLength: 30 }), (steps) => {
-        const own = createEarningRoom();
+        const own = createEarningFixture();
         try {
           own.configure("learning.yaml", readFileSync(join(config, "learning.yaml"), "utf8").replace("most: 50", "most: 2"));
           const windows = [own.open(), own.open()];

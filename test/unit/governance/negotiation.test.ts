@@ -6,7 +6,7 @@ import { feedbackFor, type GovernanceFeedback, type NegotiationContext } from ".
 import { maxSameFailures } from "../../../agent-server/quests/stop-rules.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 const allTools = [
   ...["read_file", "list_files", "search_workspace", "edit_file", "write_file", "apply_patch", "delete_file"],
@@ -190,12 +190,12 @@ describe("what can be done instead", () => {
 
 describe("in a task", () => {
   let folders: ReturnType<typeof makeFolders>;
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   const open: { close(): Promise<void> }[] = [];
 
   beforeEach(() => {
     folders = makeFolders();
-    room = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
+    room = createToolsFixture({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
     room.write("a.txt", "text\n");
     room.write(".env", "KEY=x\n");
     room.write(".env.example", "KEY=\n");

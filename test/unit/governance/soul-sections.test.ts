@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import { SoulDocument } from "../../../agent-server/contract/soul.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
-let room: GovernanceRoom;
-let beside: GovernanceRoom;
+let room: GovernanceFixture;
+let beside: GovernanceFixture;
 let clock: number;
 beforeEach(() => {
   clock = Date.now();
   const now = () => clock;
-  room = createGovernanceRoom({ now, approvalTimeoutSeconds: 86_400 });
+  room = createGovernanceFixture({ now, approvalTimeoutSeconds: 86_400 });
   beside = room.beside({ now, approvalTimeoutSeconds: 86_400 });
 });
 afterEach(() => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import { GovernanceStats, type Verdict } from "../../../agent-server/contract/governance.ts";
 import type { StatsSources } from "../../../agent-server/governance/stats.ts";
-import { createEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const dayMs = 86_400_000;
 const sources: StatsSources = {
@@ -15,10 +15,10 @@ const sources: StatsSources = {
   problems: () => ["Something is wrong."],
 };
 
-let room: EarningRoom;
+let room: EarningFixture;
 let host: EarningHost;
 beforeEach(() => {
-  room = createEarningRoom();
+  room = createEarningFixture();
   host = room.open();
 });
 afterEach(() => {

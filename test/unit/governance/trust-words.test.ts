@@ -5,14 +5,14 @@ import type { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import { trustHandlers, type TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
 import { nameOf } from "../../../agent-server/governance/trust/words.ts";
-import { eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { eachInEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 const call = { owner: true, signal: new AbortController().signal };
 
-let room: EarningRoom;
+let room: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
+eachInEarningFixture((opened) => {
   ({ room, host } = opened);
 });
 

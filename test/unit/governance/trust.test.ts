@@ -5,13 +5,13 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../../agent-server/contract/common.ts";
 import type { TrustProposal } from "../../../agent-server/contract/trust.ts";
 import type { TrustOutcome } from "../../../agent-server/governance/trust/trust.ts";
-import { createEarningRoom, eachInEarningRoom, type EarningHost, type EarningRoom } from "../../support/earning-fixture.ts";
+import { createEarningFixture, eachInEarningFixture, type EarningHost, type EarningFixture } from "../../support/earning-fixture.ts";
 
 const key = { capability: "shell_exec", action: "run", scope: "npm.install" };
 
-let room: EarningRoom;
+let room: EarningFixture;
 let host: EarningHost;
-eachInEarningRoom((opened) => {
+eachInEarningFixture((opened) => {
   ({ room, host } = opened);
 });
 
@@ -561,7 +561,7 @@ describe("whatever happens", () => {
         fc.constantFrom(...tiers),
         fc.array(fc.tuple(step, fc.nat({ max: 1 }), fc.nat({ max: 1 })), { minLength: 1, maxLength: 25 }),
         (defaultTier, steps) => {
-          const own = createEarningRoom();
+          const own = createEarningFixture();
           try {
             const windows = [own.open(), own.open()];
             const keys = [key, { ...key, scope: "other" }];

@@ -3,7 +3,7 @@ import type { Tier } from "../../../../agent-server/contract/common.ts";
 import type { Rule, Verdict } from "../../../../agent-server/contract/governance.ts";
 import { type CommandCase, commandCases, titleOf } from "../../../support/command-cases.ts";
 import { type CommandWorkspace, createCommandWorkspace } from "../../../support/command-workspace.ts";
-import { createGovernanceRoom, type GovernanceRoom, intent } from "../../../support/governance-fixture.ts";
+import { createGovernanceFixture, type GovernanceFixture, intent } from "../../../support/governance-fixture.ts";
 
 /** The rows go through the whole gate as well, with the shipped tables. */
 const throughTheGate = true;
@@ -20,12 +20,12 @@ interface Judged {
 }
 
 let tree: CommandWorkspace;
-let room: GovernanceRoom;
+let room: GovernanceFixture;
 
 beforeAll(async () => {
   tree = await createCommandWorkspace();
   const { workspace, dataDir, configDir, home } = tree;
-  if (throughTheGate) room = createGovernanceRoom({ workspace, dataDir, configDir, home });
+  if (throughTheGate) room = createGovernanceFixture({ workspace, dataDir, configDir, home });
 });
 afterAll(() => {
   if (throughTheGate) room.dispose();

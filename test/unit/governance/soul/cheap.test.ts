@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createSoulTestRoom, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulTestFixture, type SoulTestFixture } from "../../../support/soul-fixture.ts";
 
 /** Calls into the file system, by name. */
 const calls = vi.hoisted(() => ({ names: [] as string[] }));
@@ -19,12 +19,12 @@ vi.mock("node:fs", async (original) => {
   return { ...counted, default: counted };
 });
 
-let room: SoulTestRoom;
+let room: SoulTestFixture;
 afterEach(() => room.dispose());
 
 it("a decision looks once at ACTIVE and reads nothing, neither file nor database, while nothing changed", () => {
   let at = 1_000_000;
-  room = createSoulTestRoom({ now: () => at });
+  room = createSoulTestFixture({ now: () => at });
   const soul = room.soul.active();
   const prepare = vi.spyOn(room.storage, "transaction");
   calls.names.length = 0;
@@ -39,7 +39,7 @@ it("a decision looks once at ACTIVE and reads nothing, neither file nor database
 });
 
 it("the prompt is composed once for a soul", () => {
-  room = createSoulTestRoom();
+  room = createSoulTestFixture();
   const { prompt } = room.soul;
   expect(prompt()).toBe(prompt());
   expect(prompt()?.version).toBe("v1");

@@ -4,11 +4,11 @@ import { applyPatch } from "diff";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "../../../../agent-server/contract/table.ts";
 import { soulHandlers } from "../../../../agent-server/governance/soul/soul.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulTestFixture, shippedSoul, type SoulTestFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
+const rooms: SoulTestFixture[] = [];
+function room(...args: Parameters<typeof createSoulTestFixture>): SoulTestFixture {
+  const made = createSoulTestFixture(...args);
   rooms.push(made);
   return made;
 }
@@ -274,7 +274,7 @@ describe("two windows at once", () => {
   it("of two activations one is refused, and the one under way is not mistaken for a change by hand", () => {
     let meanwhile: (step: string) => void = () => undefined;
     const here = room({ between: (step) => meanwhile(step) });
-    const there = createSoulTestRoom({}, here.base);
+    const there = createSoulTestFixture({}, here.base);
     rooms.push(there);
     const first = here.soul.propose({ yaml: pushFree, ...owner });
     const second = here.soul.propose({ yaml: numbered(1), ...owner });

@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulTestFixture, shippedSoul, type SoulTestFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
+const rooms: SoulTestFixture[] = [];
+function room(...args: Parameters<typeof createSoulTestFixture>): SoulTestFixture {
+  const made = createSoulTestFixture(...args);
   rooms.push(made);
   return made;
 }
-const beside = (one: SoulTestRoom): SoulTestRoom => {
+const beside = (one: SoulTestFixture): SoulTestFixture => {
   const made = one.beside();
   rooms.push(made);
   return made;
@@ -100,7 +100,7 @@ describe("a soul that is activated", () => {
 });
 
 describe("a soul folder that is not as it was left", () => {
-  const broken: readonly (readonly [string, (room: SoulTestRoom) => void, RegExp])[] = [
+  const broken: readonly (readonly [string, (room: SoulTestFixture) => void, RegExp])[] = [
     ["a version file edited by hand", (one) => one.write("soul_versions/soul_v2.yaml", shippedSoul), /changed after it was activated/],
     ["a version file that is gone", (one) => rmSync(join(one.folder, "soul_versions/soul_v2.yaml")), /soul_v2\.yaml is missing/],
     ["a version file that is no YAML", (one) => one.write("soul_versions/soul_v2.yaml", "a: [\n"), /changed after/],

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import type { SoulProposal } from "../../../../agent-server/contract/soul.ts";
 import { soulHash } from "../../../../agent-server/governance/soul/compile.ts";
-import { createSoulTestRoom, shippedSoul, type SoulTestRoom } from "../../../support/soul-fixture.ts";
+import { createSoulTestFixture, shippedSoul, type SoulTestFixture } from "../../../support/soul-fixture.ts";
 
-const rooms: SoulTestRoom[] = [];
-function room(...args: Parameters<typeof createSoulTestRoom>): SoulTestRoom {
-  const made = createSoulTestRoom(...args);
+const rooms: SoulTestFixture[] = [];
+function room(...args: Parameters<typeof createSoulTestFixture>): SoulTestFixture {
+  const made = createSoulTestFixture(...args);
   rooms.push(made);
   return made;
 }
@@ -178,7 +178,7 @@ describe("what the owner is told when the soul is not changed", () => {
 });
 
 describe("what is wrong with the soul's folder, in words", () => {
-  it.each<[string, (one: SoulTestRoom) => void, string]>([
+  it.each<[string, (one: SoulTestFixture) => void, string]>([
     [
       "a version changed by hand",
       (one) => one.write("soul_versions/soul_v2.yaml", "x"),
@@ -371,7 +371,7 @@ describe("the receipts of the soul", () => {
 
 describe("a host that dies while a soul is put in force", () => {
   function dying(at: "prepared" | "written" | "pointed"): { base: string; id: string } {
-    let storage: SoulTestRoom["storage"] | null = null;
+    let storage: SoulTestFixture["storage"] | null = null;
     const one = room({
       between: (step) => {
         if (step !== at) return;

@@ -123,7 +123,7 @@ describe("a task that ended", () => {
     });
     say("I prefer tabs. Never touch generated/. The staging port is 8443.");
     await end("failed");
-    expect(notices()[0]?.split("\n")[0]).toBe("1 thing was kept in memory, 2 wait for you in War Room → Memory.");
+    expect(notices()[0]?.split("\n")[0]).toBe("1 thing was kept in memory, 2 wait for you in War Fixture → Memory.");
   });
 
   it("is looked at once: what was looked at does not come again when the task goes on", async () => {
@@ -218,9 +218,9 @@ describe("the notice", () => {
   it.each<[string[], string[], string]>([
     [["a"], [], "1 thing was kept in memory."],
     [["a", "b"], [], "2 things were kept in memory."],
-    [[], ["a"], "1 thing waits for you in War Room → Memory."],
-    [[], ["a", "b"], "2 things wait for you in War Room → Memory."],
-    [["a"], ["b"], "1 thing was kept in memory, 1 waits for you in War Room → Memory."],
+    [[], ["a"], "1 thing waits for you in War Fixture → Memory."],
+    [[], ["a", "b"], "2 things wait for you in War Fixture → Memory."],
+    [["a"], ["b"], "1 thing was kept in memory, 1 waits for you in War Fixture → Memory."],
   ])("%j kept, %j waiting", (kept, waiting, words) => {
     expect(proposalWords(kept, waiting).split("\n")[0]).toBe(words);
   });

@@ -94,7 +94,7 @@ describe("an order on memory", () => {
     ]);
     expect(calls.every(({ by }) => by === "owner")).toBe(true);
     expect(notices()).toEqual([
-      "Remembered of you, everywhere: “I prefer tabs”\n\nTo take it back: War Room → Memory → Commits → Roll back.",
+      "Remembered of you, everywhere: “I prefer tabs”\n\nTo take it back: War Fixture → Memory → Commits → Roll back.",
     ]);
     expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: "Remembered of you, everywhere: “I prefer tabs”" }] });
     await carryOut(null);
