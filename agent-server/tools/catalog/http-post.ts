@@ -8,15 +8,15 @@ const maxBody = 256 * 1024;
 export const httpPost = defineTool({
   name: "http_post",
   description:
-    "Send a text by POST to an https address on the owner's list, and read the answer. The owner sees exactly what is sent and approves it each time. Redirects are not followed, and nothing private is sent.",
+    "Send a text by POST to an https URL on the user's list, and read the response. The user sees and approves the exact content each time. Redirects are not followed, and private data is refused.",
   args: z.strictObject({
     url: WebAddress.describe("https address"),
-    body: z.string().max(maxBody).describe("What is sent"),
+    body: z.string().max(maxBody).describe("Request body"),
     content_type: z
       .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+(?:;\s?charset=[\w-]+)?$/, "Write it as application/json.")
+      .regex(/^[\w.+-]+\/[\w.+-]+(?:;\s?charset=[\w-]+)?$/, "Use a media type such as application/json.")
       .optional()
-      .describe("application/json if left out and the body is JSON, else text/plain"),
+      .describe("Default: application/json if the body is JSON, else text/plain"),
   }),
   capability: "web_ops",
   action: "post",
@@ -47,8 +47,8 @@ export const httpPost = defineTool({
         const worked = source.status >= 200 && source.status < 300;
         const head =
           location === null
-            ? `Answered ${source.status}.`
-            : `Answered ${source.status}, and sends on to ${location}, which was not followed.`;
+            ? `Status ${source.status}.`
+            : `Status ${source.status}. The redirect to ${location} was not followed.`;
         return {
           value: { kind: "answer", text: [sourceLine(source), head, value.text].join("\n"), isError: !worked },
           outputs: { source, sentBytes: Buffer.byteLength(body), provider },

@@ -16,7 +16,7 @@ interface Wanted {
   readonly minDepth: number;
 }
 
-/** What would do something, and why it is not done here. */
+/** Expressions with effects, and why they are refused. */
 const refused: Readonly<Record<string, string>> = {
   "-exec": "runs commands",
   "-execdir": "runs commands",
@@ -57,7 +57,7 @@ export const find = defineTool({
     }
     cut ||= found.length > maxOutputLines;
     const text = found.length === 0 ? "Nothing matches." : found.slice(0, maxOutputLines).join("\n");
-    return { kind: "answer", text: cut ? `${text}\n[there is more]` : text, hint, outputs: { count: found.length, truncated: cut } };
+    return { kind: "answer", text: cut ? `${text}\n[more results were left out]` : text, hint, outputs: { count: found.length, truncated: cut } };
   },
 });
 
@@ -83,7 +83,7 @@ function wantedOf(argv: readonly string[]): Wanted {
       return next;
     };
     const why = refused[word];
-    if (why !== undefined) throw wrong(`${word} is not run here: it ${why}.`);
+    if (why !== undefined) throw wrong(`${word} is not supported, because it ${why}.`);
     switch (word) {
       case "-name":
       case "-iname": {
@@ -132,7 +132,7 @@ function wantedOf(argv: readonly string[]): Wanted {
         break;
       default:
         throw wrong(
-          `There is no ${word} here. There are: -name -iname -path -ipath -type -size -mtime -mmin -empty -maxdepth -mindepth -not.`,
+          `Unknown expression ${word}. Supported: -name -iname -path -ipath -type -size -mtime -mmin -empty -maxdepth -mindepth -not.`,
         );
     }
   }

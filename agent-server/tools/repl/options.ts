@@ -1,25 +1,25 @@
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Options a command knows: letters without a value, letters with one, and long names for them. */
+/** The options of a command: letters without a value, letters with a value, and their long names. */
 export interface OptionTable {
   readonly name: string;
   readonly flags: string;
   readonly valued?: string;
-  /** `--recursive` → `r`; names of valued ones take `=value` or the next word. */
+  /** `--recursive` → `r`; options with a value take `=value` or the next argument. */
   readonly long?: Readonly<Record<string, string>>;
-  /** Words for options that are refused for a reason. */
+  /** Messages for options that are refused. */
   readonly refused?: Readonly<Record<string, string>>;
 }
 
 export interface Options {
-  /** Letters that were given. */
+  /** The given letters. */
   readonly on: ReadonlySet<string>;
-  /** Values in the order given. */
+  /** The values in the given order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
 }
 
-/** Splits words into options and operands as POSIX tools do: `-la`, `-n5`, `-n 5`, `--name=value`, `--`. @throws LancelotError `invalid_params`. */
+/** Splits arguments into options and operands as POSIX tools do: `-la`, `-n5`, `-n 5`, `--name=value`, `--`. @throws LancelotError `invalid_params`. */
 export function parseOptions(words: readonly string[], table: OptionTable): Options {
   const on = new Set<string>();
   const values = new Map<string, string[]>();
@@ -73,7 +73,7 @@ function unknown(table: OptionTable, option: string): LancelotError {
   if (refused !== undefined) return wrong(table, refused);
   const known = Array.from(`${table.flags}${table.valued ?? ""}`).map((letter) => `-${letter}`);
   const long = Object.keys(table.long ?? {}).map((name) => `--${name}`);
-  return wrong(table, `There is no option ${option} here. There are: ${[...known, ...long].join(" ")}.`);
+  return wrong(table, `Unknown option ${option}. Supported: ${[...known, ...long].join(" ")}.`);
 }
 
 export function wrong(table: Pick<OptionTable, "name">, why: string): LancelotError {

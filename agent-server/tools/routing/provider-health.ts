@@ -5,22 +5,22 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { ToolProvider } from "./capabilities.ts";
 
-/** How the providers are: what they say of themselves when they are looked at, and what came of using them. */
+/** The health of the providers, from their probes and from the results of their use. */
 export interface Health {
-  /** As last known. */
+  /** The last known health. */
   of(id: string): ProviderHealth;
-  /** True when it was left out for its failures and it is too early to try again. */
+  /** True while a provider is excluded after repeated failures. */
   isCoolingDown(id: string): boolean;
-  /** Looks now; lookers at the same moment share one look. Never throws. */
+  /** Probes now. Concurrent calls share one probe. Never throws. */
   check(id: string): Promise<ProviderHealth>;
   checkAll(): Promise<void>;
-  /** Something is done with it: it is looked at every half minute for a while. */
+  /** Reports that the provider is in use, so it is probed regularly for a while. */
   used(id: string): void;
-  /** It did what it was to do. */
+  /** Reports a success. */
   succeeded(id: string): void;
-  /** It could not, for a reason of its own. Several times in a row and it is down, whatever it says of itself. */
+  /** Reports a failure that the provider caused. Several in a row exclude it, regardless of its probe. */
   failed(id: string, message: string): void;
-  /** The first look at all of them, after `delayMs`. */
+  /** Probes all providers once after `delayMs`. */
   start(delayMs: number): void;
   close(): void;
 }
@@ -32,9 +32,9 @@ export interface HealthDeps {
   readonly log: Log;
   /** Milliseconds. */
   readonly now?: () => number;
-  /** All in ms: between looks, the longest a look may take, how long something counts as used, the rest after failures. */
+  /** In ms: the probe interval and timeout, how long a provider counts as in use, the first and the longest cooldown. */
   readonly times?: Partial<typeof defaultTimes>;
-  /** Failures in a row that take a provider out. */
+  /** Failures in a row that exclude a provider. */
   readonly threshold?: number;
 }
 
@@ -46,17 +46,17 @@ interface State {
   /** In a row, since the last success. */
   failures: number;
   lastFailure: string;
-  /** Set while it is left out for its failures: when (ms) it may be tried again. */
+  /** When (ms) the provider can be tried again; null when it is not excluded. */
   cooldownUntil: number | null;
-  /** How often it was taken out since it last worked: each time it rests longer. */
+  /** Cooldowns since the last success. Each one is twice as long as the one before. */
   cooldowns: number;
-  /** It answers again after it was taken out, and has not worked yet: one more failure takes it out. */
+  /** The probe succeeds after a cooldown, but no action has yet: one more failure excludes the provider again. */
   onProbation: boolean;
   usedAt: number | null;
   pendingCheck: Promise<ProviderHealth> | null;
 }
 
-const unknown: ProviderHealth = { status: "unknown", message: "It was not looked at yet.", nextStep: null, checkedAt: null };
+const unknown: ProviderHealth = { status: "unknown", message: "Not checked yet.", nextStep: null, checkedAt: null };
 const rank: Readonly<Record<HealthStatus, number>> = { ok: 0, degraded: 1, down: 2, off: 3, unknown: 3 };
 
 export function createHealth(deps: HealthDeps): Health {
@@ -85,8 +85,8 @@ export function createHealth(deps: HealthDeps): Health {
     if (state.cooldownUntil !== null) {
       return {
         status: "down",
-        message: `${provider.title} failed ${failures} times in a row, so it is left out for now. The last time: ${lastFailure}`,
-        nextStep: seen.nextStep ?? "It is tried again by itself. To try now, check the tools' health.",
+        message: `${provider.title} failed ${failures} times in a row and is excluded for now. Last failure: ${lastFailure}`,
+        nextStep: seen.nextStep ?? "It is retried automatically. To retry now, check the health of the tools.",
         checkedAt: seen.checkedAt,
       };
     }
@@ -94,13 +94,13 @@ export function createHealth(deps: HealthDeps): Health {
       return {
         ...seen,
         status: "degraded",
-        message: `${provider.title} answers again; it failed before (${lastFailure}) and one more failure takes it out.`,
+        message: `${provider.title} responds again after failures (${lastFailure}). One more failure excludes it.`,
       };
     }
     return seen;
   }
 
-  /** Does something to a provider's state and tells what became of its health. */
+  /** Updates a provider's state, and records and announces a change of its health. */
   function change(id: string, work: (state: State) => void): ProviderHealth {
     const found = get(id);
     const before = effective(found);
@@ -108,7 +108,7 @@ export function createHealth(deps: HealthDeps): Health {
     const after = effective(found);
     if (before.status === after.status || closed) return after;
     deps.emit("providers", {});
-    // A first look is no change.
+    // The first probe is not a change.
     if (before.status === "unknown") return after;
     const worse = rank[after.status] > rank[before.status];
     try {
@@ -142,7 +142,7 @@ export function createHealth(deps: HealthDeps): Health {
         resolve({
           status: "down",
           message: `${provider.title} did not answer within ${seconds} seconds.`,
-          nextStep: "Start it again, then check the tools' health.",
+          nextStep: "Restart it, then check the health of the tools.",
         });
       }, times.timeout);
       timer.unref();
@@ -151,8 +151,8 @@ export function createHealth(deps: HealthDeps): Health {
       try {
         return await provider.probe(stop.signal);
       } catch (error) {
-        if (!(error instanceof LancelotError)) deps.log(`looking at ${provider.id} failed`, error);
-        const message = error instanceof LancelotError ? error.message : `${provider.title} could not be looked at; the log says why.`;
+        if (!(error instanceof LancelotError)) deps.log(`the probe of ${provider.id} failed`, error);
+        const message = error instanceof LancelotError ? error.message : `${provider.title} could not be checked. See the log for the reason.`;
         return { status: "down" as const, message, nextStep: null };
       }
     };
@@ -209,7 +209,7 @@ export function createHealth(deps: HealthDeps): Health {
         state.onProbation = false;
         state.cooldownUntil = null;
         if (state.seen.status !== "down") return;
-        // It works, whatever the last look said.
+        // A success outweighs the last probe.
         state.seen = {
           status: "ok",
           message: `${get(id).provider.title} works.`,

@@ -7,15 +7,15 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import { type RunOnProvider, createFailover } from "./provider-failover.ts";
 import type { ToolProvider } from "./capabilities.ts";
-import { examine } from "./doctor.ts";
+import { runChecks } from "./doctor.ts";
 import { createHealth, type Health, type HealthDeps } from "./provider-health.ts";
 import type { Preferences } from "./provider-preferences.ts";
 import { createRouter, type Router } from "./capability-router.ts";
 
-/** What the owner sees and does of providers. */
+/** The providers, as the user sees and controls them. */
 export interface Routing {
   providers(): ProviderInfo[];
-  /** Looks at every provider now. */
+  /** Checks every provider now. */
   health(): Promise<{ ok: boolean; items: ProviderInfo[] }>;
   route(capability: string, action: string | undefined): Promise<RouteDecision>;
   doctor(): Promise<DoctorLine[]>;
@@ -25,9 +25,9 @@ export interface Routing {
     cancelBuild(): Promise<SandboxState>;
     restart(): Promise<SandboxState>;
   };
-  /** What tools cannot do now, in sentences with the next step. */
+  /** The current limitations of the tools, each with the next step. */
   degraded(): string[];
-  /** Looks at everything a moment from now: what is done until then is the more urgent. */
+  /** Schedules the first check of all providers, after the more urgent work of the start. */
   start(): void;
   close(): void;
 }
@@ -35,7 +35,7 @@ export interface Routing {
 export interface RoutingDeps {
   readonly providers: readonly ToolProvider[];
   readonly preferences: Preferences;
-  /** Null where there is no container engine to speak of. */
+  /** Null without a container engine. */
   readonly control: SandboxControl | null;
   readonly flag: (name: FlagName) => boolean;
   readonly safeMode: () => boolean;
@@ -43,11 +43,11 @@ export interface RoutingDeps {
   readonly emit: Emit;
   readonly log: Log;
   readonly dataDir: string;
-  /** In ms; `grace`: how long a provider that was told to stop is waited for. */
+  /** In ms; `grace`: how long to wait for a provider that was told to stop. */
   readonly times?: HealthDeps["times"] & { readonly grace?: number };
 }
 
-/** How long (ms) after the start providers are looked at. */
+/** Delay (ms) of the first check after the start. */
 const firstCheckMs = 1_500;
 
 const noContainer: ReturnType<SandboxControl["state"]> = {
@@ -76,7 +76,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
   const state = (): SandboxState => {
     const route = router.decide({ capability: "shell_exec" });
     const chosen = providers.find(({ id }) => id === route.provider);
-    // What was not looked at yet is not promised.
+    // A provider that was not checked yet may not work.
     const known = chosen !== undefined && health.of(chosen.id).status !== "unknown";
     const osShell = providers.find(
       (provider) => provider.place === "os_sandbox" && ["ok", "degraded"].includes(health.of(provider.id).status),
@@ -84,7 +84,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     const { engine, image, container, limits, network } = control?.state() ?? noContainer;
     return {
       place: known ? (chosen.place ?? null) : null,
-      message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "Where commands can run was not looked at yet.",
+      message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "The sandbox was not checked yet.",
       nextStep: chosen === undefined ? null : health.of(chosen.id).nextStep,
       engine,
       image,
@@ -100,7 +100,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     if (control !== null) return control;
     throw new LancelotError(
       "unavailable",
-      "There is no container engine here, so there is no sandbox image. Install Docker or Podman and start Lancelot again.",
+      "There is no container engine, so there is no sandbox image. Install Docker or Podman and restart Lancelot.",
     );
   }
 
@@ -118,7 +118,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
       await health.checkAll();
       const declared = providers.find(({ id }) => id === "declared-commands");
       const deploy = declared === undefined ? null : health.of(declared.id);
-      return examine({
+      return runChecks({
         providers: router.providers(),
         sandbox: state(),
         dataDir: deps.dataDir,
@@ -143,8 +143,8 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     },
     degraded() {
       const shells = providers.filter(({ place }) => place !== undefined);
-      const looked = shells.some(({ id }) => health.of(id).status !== "unknown");
-      const commands = looked && router.decide({ capability: "shell_exec" }).provider === null ? [state().message] : [];
+      const checked = shells.some(({ id }) => health.of(id).status !== "unknown");
+      const commands = checked && router.decide({ capability: "shell_exec" }).provider === null ? [state().message] : [];
       const problem = preferences.problem();
       return [...(problem === null ? commands : [problem])];
     },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DoctorLine, HealthStatus, ProviderInfo, SandboxState } from "../../../agent-server/contract/providers.ts";
-import { examine } from "../../../agent-server/tools/routing/doctor.ts";
+import { runChecks } from "../../../agent-server/tools/routing/doctor.ts";
 import { plainShell } from "../../support/tools/plain-shell.ts";
 import { createToolsFixture } from "../../support/tools-fixture.ts";
 
@@ -38,9 +38,9 @@ const provider = (id: string, status: HealthStatus): ProviderInfo => ({
   health: { status, message: `${id} is ${status}.`, nextStep: status === "ok" ? null : `Mend ${id}.`, checkedAt: null },
 });
 
-async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof examine>[0]> = {}): Promise<Map<string, DoctorLine>> {
+async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof runChecks>[0]> = {}): Promise<Map<string, DoctorLine>> {
   const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
-  const found = await examine({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
+  const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
   return new Map(found.map((line) => [line.id, line]));
 }
 
