@@ -159,7 +159,7 @@ function finishFailed(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallReco
   return record.finish(status, refusalText(tool.name, problem, feedback), { isError: true, error: problem });
 }
 
-/** What can be done instead of a denied call; null where nothing was denied. */
+/** The rules and alternatives for a denied call; null when nothing was denied. */
 function feedbackOn(deps: ToolRunnerDeps, call: ToolCall, tool: Tool, error: LancelotError): GovernanceFeedback | null {
   const decision = decisionOf(error);
   if (decision === null || !isRefusal(error)) return null;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deploy } from "../../agent-server/tools/catalog/deploy.ts";
 import { type PlainShell, plainShell } from "../support/tools/plain-shell.ts";
-import { createToolsFixture, type ToolsFixture, type ToolsRoomOptions } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let fixture: ToolsFixture;
@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-function open(options: ToolsRoomOptions = {}): void {
+function open(options: ToolsFixtureOptions = {}): void {
   fixture = createToolsFixture({
     base,
     catalog: [deploy],

@@ -9,7 +9,7 @@ import type { Governance } from "../../agent-server/governance/governance.ts";
 import { stagingFolder, sweepStaging } from "../../agent-server/workspace/git/clone-staging.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
 import { createGitFixture, type GitFixture, put } from "../support/tools/git-fixture.ts";
-import type { ToolsRoomOptions } from "../support/tools-fixture.ts";
+import type { ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
@@ -31,7 +31,7 @@ function withServer(real: Governance): Governance {
   };
 }
 
-function open(options: ToolsRoomOptions = {}): void {
+function open(options: ToolsFixtureOptions = {}): void {
   room = createGitFixture({ base, home, ...options });
   room.answer("allow_once");
 }
@@ -51,7 +51,7 @@ function publish(name = "project.git"): string {
 }
 
 /** The network is on, with the shipped list of hosts. */
-const networked: ToolsRoomOptions = { wrap: withServer, networkEnabled: () => true };
+const networked: ToolsFixtureOptions = { wrap: withServer, networkEnabled: () => true };
 
 beforeEach(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-transfer-")));

@@ -10,7 +10,7 @@ import { httpPost } from "../../agent-server/tools/catalog/http-post.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
 import { createPageReader } from "../../agent-server/tools/providers/page-reader.ts";
 import { type Answer, openWeb, redirect, type Web } from "../support/tools/web-site.ts";
-import { createToolsFixture, type ToolsFixture, type ToolsRoomOptions } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let web: Web;
 let base = "";
@@ -38,7 +38,7 @@ afterEach(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-function open(options: ToolsRoomOptions = {}): void {
+function open(options: ToolsFixtureOptions = {}): void {
   fixture = createToolsFixture({
     base,
     catalog: [fetchUrl, download, httpPost, readFile],

@@ -37,7 +37,7 @@ export interface ToolsFixture {
   close(): void;
 }
 
-export interface ToolsRoomOptions {
+export interface ToolsFixtureOptions {
   readonly base?: string;
   readonly workspace?: string;
   readonly dataDir?: string;
@@ -66,7 +66,7 @@ export const ripgrepPath = createRequire(import.meta.url).resolve(
 );
 
 /** The tools over their real neighbours: SQLite, ledger, gate, ripgrep, a workspace on disk. */
-export function createToolsFixture(options: ToolsRoomOptions = {}): ToolsFixture {
+export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixture {
   const base = options.base ?? realpathSync(mkdtempSync(join(tmpdir(), "lancelot-tools-")));
   const workspace = options.workspace ?? join(base, "proj");
   const dataDir = options.dataDir ?? join(base, "data");

@@ -85,14 +85,14 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
     const decision = scope.governance.evaluate({ ...step, args, mode, ...(questId === null ? {} : { questId }) });
     if (decision.verdict === "deny") throw refused(decision);
   }
-  const looked =
+  const verification =
     verify === null
       ? "No verification is declared: only the exit code counts."
       : `Verification:\n${visibleCommand(verify)}`;
   return {
     ...effect,
     steps: [step],
-    question: { title, detail: action === "deploy" ? `${effect.question.detail}\n\n${looked}` : effect.question.detail },
+    question: { title, detail: action === "deploy" ? `${effect.question.detail}\n\n${verification}` : effect.question.detail },
     // Runs while the workspace is watched, so that changes by the verification can be undone too.
     async run(context) {
       const result = await effect.run(context);

@@ -82,7 +82,7 @@ export const gitPush = defineTool({
           const fresh = await reopen(scope, opened);
           if ((await commitOf(fresh, ref)) !== commit || addressOf(fresh, named).url !== remote.url)
             throw new LancelotError("conflict", `${branch}, or the URL of ${named}, changed in the meantime, so nothing was pushed.`);
-          const words = [
+          const pushArgs = [
             "push",
             "--porcelain",
             "--no-verify",
@@ -96,7 +96,7 @@ export const gitPush = defineTool({
             remote.url,
             `${commit}:${ref}`,
           ];
-          await toRemote(fresh, remote, words, scope.call.signal);
+          await toRemote(fresh, remote, pushArgs, scope.call.signal);
           await remember(fresh, named, branch, commit);
         });
         return {

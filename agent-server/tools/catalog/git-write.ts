@@ -32,6 +32,6 @@ export function nameInWorkspace(git: Git, scope: Scope, name: string): string | 
   return path.startsWith("../") || path === ".." ? null : path;
 }
 
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -44,12 +44,12 @@ export function createCommandOutput(deps: {
   const forModel = createHeadAndTail(modelHead, modelTail);
   let live = "";
   let skipped = 0;
-  let told = 0;
+  let sent = 0;
   let pending = "";
   let gathering: NodeJS.Timeout | null = null;
   let unended: NodeJS.Timeout | null = null;
 
-  const tell = (): void => {
+  const flush = (): void => {
     if (gathering !== null) clearTimeout(gathering);
     gathering = null;
     if (pending === "") return;
@@ -57,9 +57,9 @@ export function createCommandOutput(deps: {
     pending = "";
     // Of a large batch only the end is sent, because the card holds no more.
     const shown = text.length > liveUnits ? text.slice(-liveUnits) : text;
-    told += text.length - shown.length;
-    deps.onText({ offset: told, text: shown });
-    told += shown.length;
+    sent += text.length - shown.length;
+    deps.onText({ offset: sent, text: shown });
+    sent += shown.length;
   };
   const pass = (text: string): void => {
     if (text === "") return;
@@ -68,14 +68,14 @@ export function createCommandOutput(deps: {
     if (pending.length > liveUnits * 4) {
       const drop = pending.length - liveUnits;
       pending = pending.slice(drop);
-      told += drop;
+      sent += drop;
     }
     live += text;
     if (live.length > liveUnits * 2) {
       skipped += live.length - liveUnits;
       live = live.slice(-liveUnits);
     }
-    gathering ??= setTimeout(tell, gatherMs);
+    gathering ??= setTimeout(flush, gatherMs);
   };
   const showUnended = (): void => {
     unended = null;
@@ -94,13 +94,13 @@ export function createCommandOutput(deps: {
         pass(streams[name].add(decoders[name].end()));
         pass(streams[name].end());
       }
-      tell();
+      flush();
     },
     live() {
       const cut = Math.max(0, live.length - liveUnits);
       return { text: live.slice(cut), skipped: skipped + cut };
     },
     text: () =>
-      plainTerminalText(forModel.text(({ lines, units }) => `[… ${lines > 0 ? `${lines} lines` : `${units} characters`} left out …]`)),
+      plainTerminalText(forModel.text(({ lines, units }) => `[… ${lines > 0 ? `${lines} lines` : `${units} characters`} omitted …]`)),
   };
 }

@@ -64,7 +64,7 @@ export const find = defineTool({
 function wantedOf(argv: readonly string[]): Wanted {
   const first = argv.findIndex((word) => word.startsWith("-") || word === "!" || word === "(");
   const paths = first === -1 ? argv : argv.slice(0, first);
-  const words = first === -1 ? [] : argv.slice(first);
+  const expressions = first === -1 ? [] : argv.slice(first);
   const tests: Test[] = [];
   let maxDepth = 100;
   let minDepth = 0;
@@ -74,11 +74,11 @@ function wantedOf(argv: readonly string[]): Wanted {
     negate = false;
     tests.push(not ? async (entry) => !(await test(entry)) : test);
   };
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? "";
+  for (let index = 0; index < expressions.length; index += 1) {
+    const word = expressions[index] ?? "";
     const value = (): string => {
       index += 1;
-      const next = words[index];
+      const next = expressions[index];
       if (next === undefined) throw wrong(`${word} needs a value.`);
       return next;
     };

@@ -20,7 +20,7 @@ export interface Options {
 }
 
 /** Splits arguments into options and operands as POSIX tools do: `-la`, `-n5`, `-n 5`, `--name=value`, `--`. @throws LancelotError `invalid_params`. */
-export function parseOptions(words: readonly string[], table: OptionTable): Options {
+export function parseOptions(args: readonly string[], table: OptionTable): Options {
   const on = new Set<string>();
   const values = new Map<string, string[]>();
   const operands: string[] = [];
@@ -28,10 +28,10 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
     if (value === undefined) throw wrong(table, `-${letter} needs a value.`);
     values.set(letter, [...(values.get(letter) ?? []), value]);
   };
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? "";
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index] ?? "";
     if (word === "--") {
-      operands.push(...words.slice(index + 1));
+      operands.push(...args.slice(index + 1));
       break;
     }
     if (word.startsWith("--")) {
@@ -39,7 +39,7 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
       const letter = table.long?.[name];
       if (letter === undefined) throw unknown(table, `--${name}`);
       if (table.valued?.includes(letter) === true) {
-        take(letter, value ?? words[index + 1]);
+        take(letter, value ?? args[index + 1]);
         if (value === undefined) index += 1;
       } else if (value !== undefined) throw wrong(table, `--${name} takes no value.`);
       else on.add(letter);
@@ -48,7 +48,7 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
         const letter = word.charAt(at);
         if (table.valued?.includes(letter) === true) {
           const rest = word.slice(at + 1);
-          take(letter, rest === "" ? words[index + 1] : rest);
+          take(letter, rest === "" ? args[index + 1] : rest);
           if (rest === "") index += 1;
           break;
         }

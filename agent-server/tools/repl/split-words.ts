@@ -20,7 +20,7 @@ const operators: Readonly<Record<string, string>> = {
  */
 export function splitWords(command: string): string[] {
   if (/[^\P{Cc}\t\n\r]/u.test(command)) throw refuse("It contains control characters.");
-  const words: string[] = [];
+  const args: string[] = [];
   let word: string | null = null;
   let quote: "'" | '"' | null = null;
   const text = command.trim();
@@ -45,15 +45,15 @@ export function splitWords(command: string): string[] {
       word = (word ?? "") + next;
       index += 1;
     } else if (char === " " || char === "\t") {
-      if (word !== null) words.push(word);
+      if (word !== null) args.push(word);
       word = null;
     } else if (Object.hasOwn(operators, char))
       throw refuse(`${operators[char] ?? ""} not supported. Quote ${JSON.stringify(char)} to use it as a character.`);
     else word = (word ?? "") + char;
   }
   if (quote !== null) throw refuse(`The quote ${quote} is not closed.`);
-  if (word !== null) words.push(word);
-  return words;
+  if (word !== null) args.push(word);
+  return args;
 }
 
 function refuse(why: string): LancelotError {

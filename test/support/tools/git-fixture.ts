@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createToolsFixture, type ToolsFixture, type ToolsRoomOptions } from "../tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../tools-fixture.ts";
 
 export interface GitFixture extends ToolsFixture {
   /** Git as the owner has it, in the workspace. */
@@ -11,7 +11,7 @@ export interface GitFixture extends ToolsFixture {
 }
 
 /** A workspace that is a repository with one commit: `a.txt` and `dir/b.txt` on `main`. The owner's home says who commits. */
-export function createGitFixture(options: ToolsRoomOptions & { home: string; empty?: boolean }): GitFixture {
+export function createGitFixture(options: ToolsFixtureOptions & { home: string; empty?: boolean }): GitFixture {
   const fixture = createToolsFixture({ posture: "autonomous", ...options });
   mkdirSync(options.home, { recursive: true });
   writeFileSync(

@@ -20,7 +20,7 @@ export interface EditorFixture {
   close(): Promise<void>;
 }
 
-export interface EditorRoomOptions {
+export interface EditorFixtureOptions {
   /** What the model says; without one no model can be used. */
   script?: Script;
   /** More files of the workspace, by path. */
@@ -38,7 +38,7 @@ export async function openEditorFixture({
   owners = {},
   settings = {},
   extensions = [],
-}: EditorRoomOptions): Promise<EditorFixture> {
+}: EditorFixtureOptions): Promise<EditorFixture> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
   for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])

@@ -20,7 +20,7 @@ import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts
 import { plainShell } from "../../support/tools/plain-shell.ts";
 import { watch, watchProcesses } from "../../support/tools/effects.ts";
 import { shippedSoul } from "../../support/soul-fixture.ts";
-import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 vi.mock("node:fs/promises", async (original) => {
   const { watched } = await import("../../support/tools/effects.ts");
@@ -128,7 +128,7 @@ describe("there is one road", () => {
     return Promise.resolve({ ...head, body, sha256: createHash("sha256").update(body).digest("hex") });
   };
 
-  function open(options: ToolsRoomOptions = {}): void {
+  function open(options: ToolsFixtureOptions = {}): void {
     asked = [];
     redeemed = [];
     problems = [];
@@ -310,7 +310,7 @@ describe("there is one road", () => {
     expect(items[0]).toMatchObject({ id: outcome.receiptId, actionName: tool, status: "failure", questId: "q1" });
   });
 
-  it.each<[string, string, Record<string, unknown>, ToolsRoomOptions]>([
+  it.each<[string, string, Record<string, unknown>, ToolsFixtureOptions]>([
     ["a secret is read", "read_file", { path: ".env" }, {}],
     ["a device is read", "read_file", { path: "/dev/sda" }, {}],
     ["a restricted workspace is written", "write_file", { path: "src/b.ts", content: "x" }, { trusted: false }],

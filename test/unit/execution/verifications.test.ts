@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { Governance, OutcomeReport } from "../../../agent-server/governance/governance.ts";
-import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 import { catalogWith, type PlantedWriter } from "../../support/tools/planted.ts";
 
 describe("verification", () => {
@@ -14,7 +14,7 @@ describe("verification", () => {
   let failures: string[] = [];
   afterEach(() => fixture.close());
 
-  function open(options: ToolsRoomOptions = {}): void {
+  function open(options: ToolsFixtureOptions = {}): void {
     outcomes = [];
     failures = [];
     fixture = createToolsFixture({

@@ -2,7 +2,7 @@ import { symlinkSync, unlinkSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 /** Calls that work; test/unit/execution/one-pipeline.test.ts has one for every tool there is. */
 const calls: Record<string, Record<string, unknown>> = {
@@ -17,7 +17,7 @@ describe("the road", () => {
   let fixture: ToolsFixture;
   afterEach(() => fixture.close());
 
-  function open(options: ToolsRoomOptions = {}): ToolsFixture {
+  function open(options: ToolsFixtureOptions = {}): ToolsFixture {
     fixture = createToolsFixture({ posture: "autonomous", ...options });
     fixture.write("src/a.ts", "alpha\n");
     return fixture;

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEffectsFixture, type EffectsFixture, type EffectsRoomOptions } from "../../support/tools/effects-fixture.ts";
+import { createEffectsFixture, type EffectsFixture, type EffectsFixtureOptions } from "../../support/tools/effects-fixture.ts";
 
 const hour = 60 * 60_000;
 const day = 24 * hour;
@@ -22,7 +22,7 @@ describe("the store of before-images", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  const open = (options: EffectsRoomOptions = {}): EffectsFixture => {
+  const open = (options: EffectsFixtureOptions = {}): EffectsFixture => {
     const room = createEffectsFixture({
       base,
       settings: { max_total_bytes: 1_000_000, keep_days: 30 },

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createGitFixture, type GitFixture, put } from "../../support/tools/git-fixture.ts";
-import type { ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import type { ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 let base = "";
 let room: GitFixture;
 
-function open(options: ToolsRoomOptions & { empty?: boolean } = {}): void {
+function open(options: ToolsFixtureOptions & { empty?: boolean } = {}): void {
   const home = join(base, "home");
   room = createGitFixture({ base, home, ...options });
   room.answer("allow_once");

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
 import type { MemoryDeps } from "../../../../agent-server/memory/memory.ts";
-import { createToolsFixture, type ToolsFixture, type ToolsRoomOptions } from "../../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../../../support/tools-fixture.ts";
 
 let fixture: ToolsFixture;
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 const said: Record<string, string> = { "message:m1": "I prefer tabs over spaces, always." };
 const evidence: MemoryDeps["evidence"] = (ref) => (said[ref] === undefined ? null : { source: "user", text: said[ref] });
 
-function open(options: ToolsRoomOptions = {}): void {
+function open(options: ToolsFixtureOptions = {}): void {
   fixture = createToolsFixture({ posture: "autonomous", memory: { evidence }, ...options });
 }
 const memory = () => {
