@@ -111,7 +111,7 @@ export function createActionEffect<T>(
     for (const [index, touch] of touches.entries()) {
       const { absolute } = touch.path;
       const found: FileImage = images[index] ?? null;
-      // A parent folder became a link again: the file went with the folder, and the link shows another place.
+      // A parent folder was replaced by a link: the file is gone with the folder, and the link leads to another place.
       if (found === null && touch.planned === null && !(await isPlainFolder(dirname(absolute)))) continue;
       const outcome = fileOutcomes.find((one) => one.absolute === absolute);
       const expectation = expectationOf(touch, before.get(absolute) ?? null, found, outcome);

@@ -2,8 +2,8 @@ import { type AcceptedWrite, encodeText, fileOutcomesOf, fileProvider, unifiedDi
 import type { ExecutionPipeline } from "./pipeline.ts";
 
 /**
- * Writes accepted hunks of a proposed change through the pipeline. The owner reviewed exactly this text, so nothing is asked again.
- * @throws LancelotError as `ExecutionPipeline.carry`; `conflict` when the file changed since it was read.
+ * Writes accepted hunks of a proposed change through the pipeline. The user reviewed exactly this text, so nothing is asked again.
+ * @throws LancelotError as `ExecutionPipeline.execute`; `conflict` when the file changed since it was read.
  */
 export function createApplyAccepted({
   files,

@@ -36,7 +36,7 @@ export interface Execution {
     settle(questId: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
     /** What failed since the model was last informed, for the model; empty when nothing failed. */
     takeFailures(questId: string): string;
-    onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
+    onFailure(listener: (failure: { questId: string | null; receiptId: string; message: string }) => void): () => void;
   };
   /** The files that a quest changed on disk. */
   questFiles(questId: string): FilePath[];

@@ -15,7 +15,7 @@ export interface Grant {
   readonly authorization: Authorization | null;
 }
 
-/** What is to be authorized. */
+/** The steps of one action to authorize. */
 export interface GrantRequest {
   readonly steps: readonly IntentSpec[];
   readonly consent: Action<unknown>["consent"];

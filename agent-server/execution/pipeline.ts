@@ -159,8 +159,8 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
     const isDeferrable = tier === "T1" && action.consent === "ask" && result.failure === undefined;
     if (isDeferrable && verifications.enqueue(verification, verify, close)) return;
     const { locksHeld = false, isRollback = false } = action;
-    const verdict = await verifications.now(verification, verify, { held: locksHeld, restore: !isRollback });
-    if (verdict.status === "failed") throw new LancelotError("unavailable", verdict.words, { data: { verification: verdict.receiptId } });
+    const verdict = await verifications.verifyNow(verification, verify, { held: locksHeld, restore: !isRollback });
+    if (verdict.status === "failed") throw new LancelotError("unavailable", verdict.message, { data: { verification: verdict.receiptId } });
     close();
   }
 

@@ -1,12 +1,12 @@
 import type { LancelotError } from "../contract/errors.ts";
 import type { GovernanceFeedback } from "../governance/governance.ts";
 
-/** True when the gate or the owner said no, as against a tool that failed. */
+/** True when governance or the user refused, as opposed to a tool that failed. */
 export function isRefusal(error: LancelotError): boolean {
   return error.code === "denied" || error.code === "needs_approval";
 }
 
-/** Who did not permit it, and the owner's words if there are any. */
+/** Who refused, and the reason the user gave, if any. */
 export function refusalOf(error: LancelotError): { refusal: "rules" | "owner" | "unanswered"; reason: string | null } {
   if (error.code === "needs_approval") return { refusal: "unanswered", reason: null };
   const reason = error.data?.["reason"];
@@ -14,27 +14,27 @@ export function refusalOf(error: LancelotError): { refusal: "rules" | "owner" | 
   return { refusal: byOwner ? "owner" : "rules", reason: byOwner && typeof reason === "string" && reason !== "" ? reason : null };
 }
 
-/** A failure in words the model can act on: what did not happen, why, and what it can do instead. */
+/** The text of a failure for the model: which action did not run, why, and what the model can do instead. */
 export function refusalText(tool: string, error: LancelotError, governance: GovernanceFeedback | null): string {
   if (!isRefusal(error)) return error.message;
   const lines = [
     error.code === "denied"
-      ? `Blocked: ${tool} was not done. ${error.message}`
-      : `Not done: ${tool} needs the owner's approval. ${error.message}`,
+      ? `Blocked: ${tool} did not run. ${error.message}`
+      : `Did not run: ${tool} requires the user's approval. ${error.message}`,
   ];
   for (const rule of governance?.rules ?? []) {
     if (!error.message.includes(rule.message)) lines.push(`Rule ${rule.id}: ${rule.message}`);
   }
   const { reason } = refusalOf(error);
-  if (reason !== null && !error.message.includes(reason)) lines.push(`The owner says: ${reason}`);
+  if (reason !== null && !error.message.includes(reason)) lines.push(`The user's reason: ${reason}`);
   const alternatives = governance?.alternatives ?? [];
   if (alternatives.length > 0) lines.push("Instead you can:", ...alternatives.map((alternative) => `- ${alternative}`));
-  lines.push(again[governance?.retry ?? "never"]);
+  lines.push(retryAdvice[governance?.retry ?? "never"]);
   return lines.join("\n");
 }
 
-const again: Readonly<Record<GovernanceFeedback["retry"], string>> = {
-  never: "Do not try the same again.",
-  after_approval: "Do not try the same again unless the owner has said yes meanwhile.",
-  changed: "Do not try the same again; only something that differs in what was refused.",
+const retryAdvice: Readonly<Record<GovernanceFeedback["retry"], string>> = {
+  never: "Do not retry this call.",
+  after_approval: "Do not retry this call unless the user has approved it.",
+  changed: "Do not retry this call unchanged. Change the refused part first.",
 };

@@ -20,7 +20,7 @@ import type { IntentSpec } from "./action.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 
 export interface RepositoryUndo {
-  /** Takes back what a quest did to the repository, newest first, as far as nobody did anything with it since. */
+  /** Undoes the git actions of a quest, newest first, and stops at one that later work builds on. */
   undo(questId: string): Promise<Pick<RestoreResult, "restored" | "conflicts">>;
 }
 
@@ -33,7 +33,7 @@ export function createRepositoryUndo(deps: {
 }): RepositoryUndo {
   const { moves, pipeline, locks, governance, workspace } = deps;
 
-  /** By the pipeline, as the owner's own act; what the gate denies stays as it is. */
+  /** Runs through the pipeline as the user's own action. @throws LancelotError `denied` of governance. */
   async function rollBack({ id, questId, receiptId, move }: RecordedMove): Promise<string | null> {
     const { signal } = new AbortController();
     const git = await openGit(workspace, signal);
@@ -79,7 +79,7 @@ export function createRepositoryUndo(deps: {
         } catch (error) {
           if (!(error instanceof LancelotError)) throw error;
           conflicts.push({ path: nameOf(recorded.move, governance), message: error.message });
-          // What was done before it stands on it.
+          // The earlier actions cannot be undone without this one.
           break;
         }
       }
@@ -117,10 +117,10 @@ function nameOfHead({ ref, commit }: { ref: string | null; commit: string }): st
   return ref === null ? shortHash(commit) : branchName(ref);
 }
 
-/** False when it never came to be, or is gone already. @throws LancelotError `conflict` when somebody went on from it. */
+/** False when the action had no effect or was undone already. @throws LancelotError `conflict` when later work builds on it. */
 async function reverse(git: Git, move: Move): Promise<boolean> {
   const busy = operationInProgress(git.repository);
-  if (busy !== null) throw new LancelotError("conflict", `${busy.replace(/^a/, "A")} is under way in the repository.`);
+  if (busy !== null) throw new LancelotError("conflict", `${busy.replace(/^a/, "A")} is in progress in the repository.`);
   switch (move.kind) {
     case "commit":
       return uncommit(git, move);
@@ -130,9 +130,9 @@ async function reverse(git: Git, move: Move): Promise<boolean> {
       const head = await headOf(git);
       if (head.ref === move.from.ref && head.commit === move.from.commit) return false;
       if (head.ref !== move.to.ref || head.commit !== move.to.commit)
-        throw new LancelotError("conflict", "Something else was checked out or committed since. It was left as it is.");
+        throw new LancelotError("conflict", "Something else was checked out or committed since, so nothing was changed.");
       if (move.from.ref !== null && (await at(git, move.from.ref)) === null)
-        throw new LancelotError("conflict", `${branchName(move.from.ref)} is gone, so it cannot be checked out again.`);
+        throw new LancelotError("conflict", `${branchName(move.from.ref)} no longer exists, so it cannot be checked out again.`);
       await switchTo(git, move.from);
       return true;
     }
@@ -155,13 +155,13 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
   if (now !== after)
     throw new LancelotError(
       "conflict",
-      `${branchName(ref)} has moved on since (${now === null ? "it is gone" : `to ${shortHash(now)}`}), so the commit stays. git revert takes its changes back.`,
+      `${branchName(ref)} changed since (${now === null ? "it was deleted" : `it is at ${shortHash(now)}`}), so the commit was kept. Use git revert to reverse its changes.`,
     );
   const shared = await git.run("for-each-ref", ["--count=1", "--format=%(refname)", `--contains=${after}`, "refs/remotes", "refs/tags"]);
   if (shared.trim() !== "")
     throw new LancelotError(
       "conflict",
-      `The commit was pushed or tagged (${shared.trim()}), so it stays. git revert takes its changes back.`,
+      `The commit was pushed or tagged (${shared.trim()}), so it was kept. Use git revert to reverse its changes.`,
     );
   assertNoLinks(git.repository, [ref]);
   const { ref: checkedOut } = await headOf(git);
@@ -169,7 +169,7 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
   if (before === null) await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
   else await git.run("update-ref", ["-m", "undo of a commit", ref, before, after], undefined, { author: author(git) });
   if (checkedOut !== ref) return true;
-  // The files stay as they are; the index forgets what was committed.
+  // Only the index is reset: the working tree keeps the changes of the commit.
   const fromList = ["--pathspec-from-file=-", "--pathspec-file-nul"];
   if (before === null) await git.run("rm", ["--cached", "--quiet", "--ignore-unmatch", ...fromList], undefined, list);
   else await git.run("reset", ["--quiet", ...fromList, before], undefined, list);
@@ -179,9 +179,9 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
 async function removeBranch(git: Git, { ref, after }: Extract<Move, { kind: "branch" }>): Promise<boolean> {
   const now = await at(git, ref);
   if (now === null) return false;
-  if (now !== after) throw new LancelotError("conflict", `${branchName(ref)} has commits of its own since, so it stays.`);
+  if (now !== after) throw new LancelotError("conflict", `${branchName(ref)} has new commits, so it was kept.`);
   const trees = await git.run("for-each-ref", ["--format=%(worktreepath)", ref]);
-  if (trees.trim() !== "") throw new LancelotError("conflict", `${branchName(ref)} is checked out, so it stays.`);
+  if (trees.trim() !== "") throw new LancelotError("conflict", `${branchName(ref)} is checked out, so it was kept.`);
   assertNoLinks(git.repository, [ref]);
   await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
   return true;

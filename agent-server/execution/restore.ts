@@ -30,30 +30,30 @@ import type { IntentSpec } from "./action.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 import type { Verifications } from "./verifications.ts";
 
-/** How long (ms) an undo waits for verifications that are under way. */
+/** How long (ms) an undo waits for pending verifications. */
 const drainTimeout = 5_000;
-/** Above this many files an editor is not asked to write each: what it shows of them follows the disk by itself. */
+/** Above this many files, restores write to the disk directly. The editor reloads open files by itself. */
 const maxThroughEditor = 50;
-/** Folders that are written side by side then: most of the time goes into waiting for the disk. */
+/** Files that are written at the same time on disk, because most of the time is spent waiting for it. */
 const width = 12;
 const ownerWrite = 0o200;
-/** Files that are named in the question and on the receipt. */
+/** Most file names in the question and on the receipt. */
 const maxNamed = 200;
-/** What puts files back is no action of the agent. */
-const restores: ReadonlySet<string> = new Set(["checkpoint_restore", "verification_restore"]);
+/** Restores are not actions of the agent, so they are not reported as undone. */
+const restoreActions: ReadonlySet<string> = new Set(["checkpoint_restore", "verification_restore"]);
 
-/** Undoing: files go back to how they were before a checkpoint or a quest, keeping what the owner did to them since. */
+/** Restores files to their state before a checkpoint or a quest, and keeps the user's later edits. */
 export interface Restore {
   diff(of: RestoreOf): Promise<{ path: string; diff: string }[]>;
-  /** The owner's: by the full pipeline, with a checkpoint of its own. @throws LancelotError `not_found`, `denied`. */
+  /** A restore by the user, through the full pipeline and with its own checkpoint. @throws LancelotError `not_found`, `denied`. */
   restore(of: RestoreOf): Promise<RestoreResult>;
-  /** The same for an action that failed its verification; nothing is waited for. `held`: the caller holds the files' locks. */
+  /** Restores the files of an action that failed its verification, without waiting. `held`: the caller holds the locks. */
   rollBack(checkpointId: string, of: { questId: string | null; parentId: string; held: boolean }): Promise<RestoreResult>;
-  /** Completes restores of hosts that died; resolves with how many. Call it at the start. */
+  /** Completes restores of hosts that died, and resolves with their number. Call it at the start. */
   resume(): Promise<number>;
 }
 
-interface Occasion {
+interface RestoreCause {
   readonly actionName: string;
   readonly questId: string | null;
   readonly parentId: string | null;
@@ -69,15 +69,15 @@ export function createRestore(deps: {
   locks: PathLocks;
   ledger: Ledger;
   verifications: Pick<Verifications, "drain">;
-  /** What has to be known before anything is undone: what hosts that died left under way. */
+  /** Resolves when the unfinished actions of hosts that died are recovered. */
   ready?: () => Promise<unknown>;
 }): Restore {
   const { checkpoints, objects, files, governance, pipeline, locks, ledger } = deps;
 
-  /** @throws LancelotError `not_found` for what is not there any more. */
+  /** @throws LancelotError `not_found` when the checkpoint was removed. */
   function touchesOf(of: RestoreOf): CheckpointFile[] {
     const dropped = checkpoints.dropped(of);
-    if (dropped !== null && "id" in of) throw new LancelotError("not_found", droppedWords(dropped.at));
+    if (dropped !== null && "id" in of) throw new LancelotError("not_found", removedMessage(dropped.at));
     const all = checkpoints.files(of);
     if (!("paths" in of) || of.paths === undefined) return all;
     const paths = of.paths.map((path) => path.replace(/\/$/, ""));
@@ -91,7 +91,7 @@ export function createRestore(deps: {
     await deps.ready?.();
     const planned = await settleRepositories(await planReversals(touchesOf(of), { objects, files, governance }), objects);
     const dropped = "questId" in of ? checkpoints.dropped(of) : null;
-    if (dropped !== null) planned.conflicts.unshift({ path: "(earlier steps)", message: droppedWords(dropped.at), touches: [] });
+    if (dropped !== null) planned.conflicts.unshift({ path: "(earlier steps)", message: removedMessage(dropped.at), touches: [] });
     return planned;
   }
 
@@ -99,7 +99,7 @@ export function createRestore(deps: {
     const bytes = target === null || target.kind !== undefined ? null : await objects.get(target.hash);
     const plain = (current === null || current.kind === undefined) && (target === null || target.kind === undefined);
     const sameMode = current === null || target === null || current.mode === target.mode;
-    // A text goes through the editor, so that its undo works there too; modes and other bytes only the disk can keep.
+    // Text is written through the editor, so that the editor's own undo works. Modes and other bytes are written to the disk.
     const writable = current !== null && (current.mode & ownerWrite) !== 0;
     if (plain && sameMode && current !== null && writable && (throughEditor || unsaved !== null)) {
       const disk = await files.current(file).catch(() => null);
@@ -110,16 +110,16 @@ export function createRestore(deps: {
         return files.writeBytes(file, written.after, bytes, target?.mode);
       }
     }
-    if (unsaved !== null) throw new LancelotError("conflict", "It has unsaved edits in the editor. Save it there, then try again.");
+    if (unsaved !== null) throw new LancelotError("conflict", "The file has unsaved edits in the editor. Save it, then try again.");
     await putEntry(file, current, target, objects);
     return { path: file.display, before: hashOf(current), after: hashOf(target), via: "disk" as const, saved: true };
   }
 
-  async function restoreHeld(of: RestoreOf, occasion: Occasion): Promise<RestoreResult> {
+  async function restoreHeld(of: RestoreOf, cause: RestoreCause): Promise<RestoreResult> {
     const { reversals, conflicts } = await plan(of);
-    const { actionName, questId, parentId, isRollback } = occasion;
+    const { actionName, questId, parentId, isRollback } = cause;
     const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
-    const told = conflicts.map(({ path, message }) => ({ path, message }));
+    const reported = conflicts.map(({ path, message }) => ({ path, message }));
     for (const reversal of inOrder(reversals)) {
       const step = stepOf(reversal);
       const decision = governance.evaluate({ ...step, mode: "normal" });
@@ -128,7 +128,7 @@ export function createRestore(deps: {
         continue;
       }
       const message = decision.rules.map((rule) => rule.message).join(" ");
-      told.push({ path: reversal.file.display, message });
+      reported.push({ path: reversal.file.display, message });
       ledger.record(
         {
           actionType: "file_op",
@@ -142,7 +142,7 @@ export function createRestore(deps: {
         { status: "failure", errorMessage: message },
       );
     }
-    if (allowed.length === 0) return { restored: [], conflicts: told, undoCheckpointId: null };
+    if (allowed.length === 0) return { restored: [], conflicts: reported, undoCheckpointId: null };
     const restored: string[] = [];
     const names = allowed.map(({ reversal }) => reversal.file.display);
     const more = names.length > maxNamed ? [`… and ${names.length - maxNamed} more`] : [];
@@ -166,7 +166,7 @@ export function createRestore(deps: {
       isResumable: true,
       run: async ({ checkpointId }) => {
         const changedFiles: unknown[] = [];
-        const left: FileOutcome[] = [];
+        const outcomes: FileOutcome[] = [];
         const throughEditor = allowed.length <= maxThroughEditor;
         await inWaves(
           allowed.map(({ reversal }) => reversal),
@@ -176,48 +176,48 @@ export function createRestore(deps: {
               const written = await write(reversal, throughEditor);
               wrote.push({ reversal, hash: written.after, saved: written.saved, via: written.via });
               if (changedFiles.length < maxNamed) changedFiles.push(written);
-              left.push(...fileOutcomesOf(reversal.file, written));
+              outcomes.push(...fileOutcomesOf(reversal.file, written));
               restored.push(reversal.file.display);
             } catch (error) {
               if (!(error instanceof LancelotError)) throw error;
-              told.push({ path: reversal.file.display, message: error.message });
-              left.push(...fileOutcomesOf(reversal.file, null));
+              reported.push({ path: reversal.file.display, message: error.message });
+              outcomes.push(...fileOutcomesOf(reversal.file, null));
             }
           },
         );
-        const outputs = { changedFiles, changedTotal: restored.length, conflicts: told.slice(0, maxNamed) };
-        return { value: checkpointId, outputs, fileOutcomes: left };
+        const outputs = { changedFiles, changedTotal: restored.length, conflicts: reported.slice(0, maxNamed) };
+        return { value: checkpointId, outputs, fileOutcomes: outcomes };
       },
       verify: async () => {
         const wrong: string[] = [];
         for (const { reversal, via, saved } of wrote) {
           if (via === "editor" || !saved) continue;
           const now = await imageOf(reversal.file);
-          // A folder that was not empty stays; what is in it is somebody's.
+          // A folder that is not empty is kept: its content is not ours.
           if (!sameImage(now, reversal.target) && !(reversal.target === null && now?.kind === "folder")) wrong.push(reversal.file.display);
         }
         if (wrong.length === 0) return null;
-        return `${wrong.slice(0, 10).join(", ")}${wrong.length > 10 ? ` and ${wrong.length - 10} more` : ""} ${wrong.length === 1 ? "does" : "do"} not hold what was put back`;
+        return `${wrong.slice(0, 10).join(", ")}${wrong.length > 10 ? ` and ${wrong.length - 10} more` : ""} ${wrong.length === 1 ? "does" : "do"} not match the restored content`;
       },
     });
-    return { restored, conflicts: told, undoCheckpointId: value };
+    return { restored, conflicts: reported, undoCheckpointId: value };
   }
 
   function pathsOf(of: RestoreOf): string[] {
     return [...new Set(touchesOf(of).map((file) => file.path.absolute))];
   }
 
-  /** The receipts of the agent's own actions; of what the owner accepted by hand, that of the proposal. */
+  /** The receipts of the agent's actions. A write that the user accepted counts as the action that proposed it. */
   function actionsOf(of: RestoreOf): string[] {
     const actions = checkpoints.receipts(of).flatMap((id) => {
       const receipt = ledger.get(id);
-      if (receipt === null || restores.has(receipt.actionName)) return [];
+      if (receipt === null || restoreActions.has(receipt.actionName)) return [];
       return receipt.metadata["consent"] === "review" && receipt.parentId !== null ? [receipt.parentId] : [id];
     });
     return [...new Set(actions)];
   }
 
-  /** Writes what a host that died had not written yet. What is neither as it was nor as it was to be is somebody's, and stays. */
+  /** Completes a restore that a dead host left unfinished. Files that match neither the old nor the planned state are kept. */
   async function completeOne({ id, questId, receiptId }: { id: string; questId: string | null; receiptId: string | null }): Promise<void> {
     const opened = ledger.open({
       actionType: "file_op",
@@ -240,11 +240,11 @@ export function createRestore(deps: {
         const file = resolveTarget(named.absolute, named.display, governance);
         const current = await imageOf(file);
         if (sameImage(current, target)) return;
-        // Nothing there: it died between taking away what stood there and placing what was to.
+        // A missing file is accepted: the host can have died between removing the old entry and writing the new one.
         const reached = current === null || (before !== null && current.kind === before.kind && current.hash === before.hash);
-        if (!reached) throw new LancelotError("conflict", "It was changed since. It was left as it is.");
+        if (!reached) throw new LancelotError("conflict", "The file was changed since, so it was kept.");
         if (governance.evaluate({ ...stepOf({ file, current, target }), mode: "normal" }).verdict === "deny")
-          throw new LancelotError("denied", "The gate denies this now.");
+          throw new LancelotError("denied", "Policy now denies this.");
         await putEntry(file, current, target, objects);
         restored.push(file.display);
       } catch (error) {
@@ -270,13 +270,13 @@ export function createRestore(deps: {
     diff: async (of) => describeReversals(await plan(of), { objects }),
 
     async restore(of) {
-      // What is still being verified might be put back by that; whatever it takes, the owner is not kept waiting for long.
+      // A pending verification can restore the same files. The wait is short, because the user is waiting for the result.
       await deps.verifications.drain({ timeoutMs: drainTimeout });
       const questId = "questId" in of ? of.questId : checkpoints.questOf(of.id);
-      const occasion = { actionName: "checkpoint_restore", questId, parentId: null, isRollback: false };
+      const cause = { actionName: "checkpoint_restore", questId, parentId: null, isRollback: false };
       await deps.ready?.();
       const actions = actionsOf(of);
-      const result = await locks.hold(pathsOf(of), () => restoreHeld(of, occasion));
+      const result = await locks.hold(pathsOf(of), () => restoreHeld(of, cause));
       if (result.restored.length > 0 && actions.length > 0) governance.rolledBack({ receiptIds: actions, questId });
       return result;
     },
@@ -288,16 +288,16 @@ export function createRestore(deps: {
     },
 
     async resume() {
-      const left = checkpoints.adopt();
-      for (const one of left) await completeOne(one);
-      return left.length;
+      const unfinished = checkpoints.adopt();
+      for (const checkpoint of unfinished) await completeOne(checkpoint);
+      return unfinished.length;
     },
   };
 }
 
 /**
- * The intent to put an entry back. Of a link or a folder the folder above is judged: where a link leads is not what is written. Of what
- * lies below a folder that is put back first, the folder above that.
+ * The intent to restore an entry. For a link or a folder, policy judges the parent folder, because the target of the link is not
+ * written. For entries below a folder that is restored first, it judges the parent of that folder.
  */
 function stepOf({ file, current, target, below }: Pick<Reversal, "file" | "current" | "target" | "below">): IntentSpec {
   const action = target === null ? "delete" : "write";
@@ -311,6 +311,6 @@ function hashOf(image: Reversal["current"]): string | null {
   return image === null || image.kind === "folder" ? null : image.hash;
 }
 
-function droppedWords(at: string): string {
-  return `What is needed to undo this was removed on ${at.slice(0, 10)} to keep the store of checkpoints within its limits (config/checkpoints.yaml), so it can no longer be restored.`;
+function removedMessage(at: string): string {
+  return `This can no longer be undone: its checkpoint was removed on ${at.slice(0, 10)} to keep the checkpoint store within its limits (config/checkpoints.yaml).`;
 }

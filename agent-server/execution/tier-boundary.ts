@@ -40,5 +40,5 @@ export function createTierBoundary(deps: {
 
 /** What verification found, for the model. */
 export function failureText(failures: readonly UnreportedFailure[]): string {
-  return failures.map(({ words }) => words).join("\n");
+  return failures.map(({ message }) => message).join("\n");
 }

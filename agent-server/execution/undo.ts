@@ -4,13 +4,13 @@ import { type Checkpoints, type FilePath, readImage, type SweptAction } from "..
 import type { Restore } from "./restore.ts";
 import type { RepositoryUndo } from "./repository-undo.ts";
 
-/** What a task did, and taking it back: its files and what it did to the repository together. */
+/** Undoes the files and the git actions of a quest together. */
 export interface Undo {
-  /** The files a quest left otherwise than it found them, as far as is known; neither folders nor git's own. */
+  /** The files whose content a quest changed, without folders and files below `.git`. */
   questFiles(questId: string): FilePath[];
-  /** First what a task did to the repository, then its files; what the files were in the way of is tried again. */
+  /** Undoes the git actions, then the files. Git actions that the changed files blocked are tried a second time. */
   restore(of: RestoreOf): Promise<RestoreResult>;
-  /** Takes back what hosts that died had written of several files only in part: all of it is there, or nothing. */
+  /** Restores the files of actions that wrote only some of their files before their host died. */
   undoUnfinished(actions: readonly SweptAction[]): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function createUndo(deps: {
           if (action.receiptId === null || !(await isHalfDone(action))) continue;
           await files.rollBack(action.id, { questId: action.questId, parentId: action.receiptId, held: false });
         } catch (error) {
-          log("what a host that died had half written could not be taken back", error);
+          log("a partially written action of a host that died could not be undone", error);
         }
       }
     },

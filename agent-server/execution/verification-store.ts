@@ -11,21 +11,21 @@ export interface Verification {
   /** The tool, as the receipt names it. */
   readonly name: string;
   readonly expectations: readonly Expectation[];
-  /** For what trust is told; arguments redacted. */
+  /** Reported to governance when the verification fails; arguments redacted. */
   readonly steps: readonly { readonly intent: Intent; readonly decision: Decision; readonly approvalId: string | null }[];
-  /** The provider verifies too; after a crash its part cannot be made up for. */
+  /** The provider has its own verification, which cannot run after its host died. */
   readonly own: boolean;
 }
 
-/** How a verification that was not simply good ended. */
-export type BadEnd = "changed" | "failed" | "unverified";
+/** The result of a verification that the model must be informed of. */
+export type FindingStatus = "changed" | "failed" | "unverified";
 
-/** What a quest is still to be told. */
+/** A finding that the model of a quest was not informed of yet. */
 export interface UnreportedFailure {
   readonly receiptId: string;
   readonly questId: string;
-  readonly status: BadEnd;
-  readonly words: string;
+  readonly status: FindingStatus;
+  readonly message: string;
 }
 
 const Job = z.object({
@@ -40,22 +40,22 @@ interface Row {
   quest_id: string | null;
   host_id: string;
   checkpoint_id: string | null;
-  status: "waiting" | BadEnd;
+  status: "waiting" | FindingStatus;
   job: string;
   words: string;
 }
 
-/** Rows of one workspace. A verification that ended well leaves none: its receipt says so. */
+/** Rows of one workspace. A successful verification leaves no row, because its receipt records it. */
 export interface VerificationStore {
   add(verification: Verification): void;
-  /** Those that hosts now dead left waiting; they are this host's from now on. */
+  /** Takes over the pending verifications of hosts that died. */
   adopt(): Verification[];
-  good(receiptId: string): void;
-  bad(receiptId: string, end: BadEnd, words: string): void;
-  /** Ended badly and told to nobody yet, oldest first; those another living host will tell are left out. */
-  untold(): UnreportedFailure[];
-  /** True for the one who may tell it. */
-  tell(receiptId: string): boolean;
+  markVerified(receiptId: string): void;
+  markFinding(receiptId: string, status: FindingStatus, message: string): void;
+  /** Findings that no model was informed of yet, oldest first, without those that another live host will report. */
+  unreported(): UnreportedFailure[];
+  /** True when the caller may report the finding: only one host reports it. */
+  claimReport(receiptId: string): boolean;
   failed(): number;
 }
 
@@ -69,10 +69,10 @@ export function createVerificationStore(storage: Storage, workspace: string, now
   const take = db.prepare("UPDATE verifications SET host_id = ? WHERE receipt_id = ? AND host_id = ? AND status = 'waiting'");
   const remove = db.prepare("DELETE FROM verifications WHERE receipt_id = ?");
   const end = db.prepare("UPDATE verifications SET status = ?, words = ?, told = ? WHERE receipt_id = ?");
-  const selectUntold = db.prepare(
+  const selectUnreported = db.prepare(
     "SELECT * FROM verifications WHERE workspace = ? AND status <> 'waiting' AND told = 0 AND quest_id IS NOT NULL ORDER BY rowid",
   );
-  const markTold = db.prepare("UPDATE verifications SET told = 1 WHERE receipt_id = ? AND told = 0");
+  const markReported = db.prepare("UPDATE verifications SET told = 1 WHERE receipt_id = ? AND told = 0");
   const count = db.prepare("SELECT count(*) AS failed FROM verifications WHERE workspace = ? AND status = 'failed'");
 
   return {
@@ -88,15 +88,15 @@ export function createVerificationStore(storage: Storage, workspace: string, now
           return [{ receiptId: row.receipt_id, questId: row.quest_id, checkpointId: row.checkpoint_id, ...job }];
         }),
       ),
-    good: (receiptId) => void remove.run(receiptId),
-    bad: (receiptId, status, words) => void end.run(status, words, 0, receiptId),
-    untold: () =>
-      (selectUntold.all(workspace) as Row[]).flatMap((row): UnreportedFailure[] =>
+    markVerified: (receiptId) => void remove.run(receiptId),
+    markFinding: (receiptId, status, message) => void end.run(status, message, 0, receiptId),
+    unreported: () =>
+      (selectUnreported.all(workspace) as Row[]).flatMap((row): UnreportedFailure[] =>
         row.status === "waiting" || row.quest_id === null || (row.host_id !== storage.hostId && storage.hostAlive(row.host_id))
           ? []
-          : [{ receiptId: row.receipt_id, questId: row.quest_id, status: row.status, words: row.words }],
+          : [{ receiptId: row.receipt_id, questId: row.quest_id, status: row.status, message: row.words }],
       ),
-    tell: (receiptId) => markTold.run(receiptId).changes === 1,
+    claimReport: (receiptId) => markReported.run(receiptId).changes === 1,
     failed: () => (count.get(workspace) as { failed: number }).failed,
   };
 }

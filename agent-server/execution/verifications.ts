@@ -6,52 +6,52 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Checkpoints } from "../workspace/workspace.ts";
-import type { BadEnd, UnreportedFailure, Verification, VerificationStore } from "./verification-store.ts";
+import type { FindingStatus, UnreportedFailure, Verification, VerificationStore } from "./verification-store.ts";
 import { type FileFinding, verifyFiles } from "./verify-files.ts";
 
-/** Verifications that may wait; the next one is made at once instead. */
+/** Most pending verifications. When the queue is full, the next one runs before its action ends. */
 export const queueSize = 64;
-/** A provider's own verification may take this long, in ms. */
+/** Timeout (ms) of a provider's own verification. */
 const ownTimeout = 30_000;
 
-/** A provider's own look at what it did: null when it is as it was to be, else a sentence that says what is not. */
+/** A provider's verification of its own effect. Resolves to null when the effect is right, else to a sentence about the problem. */
 export type VerifyOwn = (signal: AbortSignal) => Promise<string | null>;
 
 export interface Verdict {
-  readonly status: "verified" | BadEnd;
-  /** For the model and the owner; empty when verified. */
-  readonly words: string;
+  readonly status: "verified" | FindingStatus;
+  /** For the model and the user; empty when verified. */
+  readonly message: string;
   /** The receipt of the verification. */
   readonly receiptId: string;
 }
 
 export interface Verifications {
   /**
-   * Takes a verification for later. `close` closes the action's receipt, in the same transaction as the job is kept, so that a
-   * crash loses neither. False, and nothing done, when the queue is full or the host is closing.
+   * Queues a verification. `close` closes the action's receipt in the same transaction that stores the job, so that a
+   * crash loses neither. Returns false and does nothing when the queue is full or the host is closing.
    */
   enqueue(verification: Verification, verify: VerifyOwn | null, close: () => void): boolean;
   /**
-   * Verifies now, records it under the action's receipt, and takes the effect back when it is not what it was to be.
-   * `held`: the caller holds the locks of the files. Never throws for what it finds.
+   * Verifies at once, records the result under the action's receipt, and undoes the effect when it is wrong.
+   * `held`: the caller holds the locks of the files. Findings are returned, never thrown.
    */
-  now(verification: Verification, verify: VerifyOwn | null, options: { held: boolean; restore: boolean }): Promise<Verdict>;
+  verifyNow(verification: Verification, verify: VerifyOwn | null, options: { held: boolean; restore: boolean }): Promise<Verdict>;
   /**
-   * Waits until the verifications of a quest (of everything without one) have ended.
+   * Waits until the verifications of a quest have ended, or all of them without a quest.
    * @returns false when `timeoutMs` is over first. @throws LancelotError `cancelled` (signal).
    */
   drain(of: { timeoutMs: number; questId?: string | null; signal?: AbortSignal }): Promise<boolean>;
-  /** What a quest was not told yet; from now on it counts as told. */
+  /** The findings that the model of a quest was not informed of yet, and marks them as reported. */
   take(questId: string): UnreportedFailure[];
-  /** True when something of the quest failed and `take` was not called since. Cheap. */
+  /** True when a verification of the quest failed since the last `take`. Reads memory only. */
   hasFailed(questId: string): boolean;
-  /** Those that have not ended, and those that failed in this workspace so far. */
+  /** Pending verifications, and those that failed in this workspace. */
   stats(): { waiting: number; failed: number };
-  /** Takes up what hosts that died left unverified. Returns how many. */
+  /** Queues the verifications that hosts that died left pending, and returns their number. */
   resume(): number;
-  /** Told when a verification failed, or could not be made. */
-  onFailure(listener: (failure: { questId: string | null; receiptId: string; words: string }) => void): () => void;
-  /** Takes no more, waits for what is under way, and records the rest as unverified. */
+  /** Called when a verification failed. */
+  onFailure(listener: (failure: { questId: string | null; receiptId: string; message: string }) => void): () => void;
+  /** Refuses new verifications, waits up to `timeoutMs` for pending ones, and records the rest as unverified. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export interface VerificationsDeps {
   readonly redactor: Redactor;
   readonly governance: Pick<Governance, "resolvePath">;
   readonly checkpoints: Pick<Checkpoints, "touchedLater">;
-  /** Puts the files of a checkpoint back; what somebody did to them since is kept. */
+  /** Restores the files of a checkpoint and keeps later edits of others. */
   readonly rollBack: (
     checkpointId: string,
     of: { questId: string | null; parentId: string; held: boolean },
@@ -72,39 +72,39 @@ export interface VerificationsDeps {
   readonly queueSize?: number;
 }
 
-interface Waiting {
+interface QueuedVerification {
   readonly verification: Verification;
   readonly verify: VerifyOwn | null;
-  /** Its provider's own part died with the host that ran it. */
+  /** Taken over from a host that died, so the provider's own verification cannot run. */
   readonly adopted: boolean;
 }
 
-/** Verification of reversible actions behind their back, one after the other, and of all others before they are over. */
+/** Verifies T1 actions in the background, one at a time, and all others before they end. */
 export function createVerifications(deps: VerificationsDeps): Verifications {
   const { storage, store, ledger } = deps;
   const size = deps.queueSize ?? queueSize;
-  const queue: Waiting[] = [];
-  let current: Waiting | null = null;
+  const queue: QueuedVerification[] = [];
+  let current: QueuedVerification | null = null;
   let working: Promise<void> | null = null;
   let closed = false;
   const ends = new Set<() => void>();
-  const listeners = new Set<(failure: { questId: string | null; receiptId: string; words: string }) => void>();
-  const untold = new Map<string, UnreportedFailure[]>();
-  for (const one of store.untold()) remember(one);
+  const listeners = new Set<(failure: { questId: string | null; receiptId: string; message: string }) => void>();
+  const unreported = new Map<string, UnreportedFailure[]>();
+  for (const one of store.unreported()) remember(one);
 
   function remember(one: UnreportedFailure): void {
-    untold.set(one.questId, [...(untold.get(one.questId) ?? []), one]);
+    unreported.set(one.questId, [...(unreported.get(one.questId) ?? []), one]);
   }
 
   async function work(): Promise<void> {
-    // The tool's own answer goes out first.
+    // Lets the tool's answer go out first.
     await nextTurn();
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       current = next;
       try {
         await verifyOne(next);
       } catch (error) {
-        // The database does not answer, or the host closes. The row is kept, so the next host verifies it.
+        // The database failed or the host closed. The row is kept, so the next host verifies it.
         deps.log("a verification could not be recorded", error);
       }
       current = null;
@@ -118,30 +118,30 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     if (!closed && queue.length > 0) working ??= work();
   }
 
-  async function verifyOne({ verification, verify, adopted }: Waiting): Promise<void> {
+  async function verifyOne({ verification, verify, adopted }: QueuedVerification): Promise<void> {
     const { receiptId, questId } = verification;
-    const verdict = await conclude(verification, verify, { held: false, restore: true, adopted }, (status, words) => {
-      // What is left then is recorded as unverified.
-      if (closed) throw new LancelotError("unavailable", "The host closed.");
-      if (status === "verified") store.good(receiptId);
-      else store.bad(receiptId, status, words);
+    const verdict = await conclude(verification, verify, { held: false, restore: true, adopted }, (status, message) => {
+      // `close` records the remaining verifications as unverified.
+      if (closed) throw new LancelotError("unavailable", "The host has closed.");
+      if (status === "verified") store.markVerified(receiptId);
+      else store.markFinding(receiptId, status, message);
     });
     if (verdict.status === "verified") return;
-    if (questId !== null) remember({ receiptId, questId, status: verdict.status, words: verdict.words });
+    if (questId !== null) remember({ receiptId, questId, status: verdict.status, message: verdict.message });
     if (verdict.status !== "failed") return;
     deps.outcome({ receiptId, questId, steps: verification.steps, result: "failure", verification: true });
-    for (const listener of listeners) listener({ questId, receiptId, words: verdict.words });
+    for (const listener of listeners) listener({ questId, receiptId, message: verdict.message });
   }
 
-  /** Looks, takes back what is wrong, and records it under the receipt of the action; `keep` runs in that transaction. */
+  /** Verifies, undoes a wrong effect, and records the result under the action's receipt. `keep` runs in the same transaction. */
   async function conclude(
     verification: Verification,
     verify: VerifyOwn | null,
     options: { held: boolean; restore: boolean; adopted: boolean },
-    keep: (status: Verdict["status"], words: string) => void,
+    keep: (status: Verdict["status"], message: string) => void,
   ): Promise<Verdict> {
     const { receiptId, questId, checkpointId, expectations } = verification;
-    const files = await look(verification);
+    const files = await checkFiles(verification);
     const own = verify === null ? null : await runOwn(verify);
     const bad = files.filter(({ state }) => state === "wrong" || state === "moved" || state === "unreadable");
     const wrong = files.some(({ state }) => state === "wrong") || own?.wrong === true;
@@ -157,51 +157,51 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     const outputs = {
       files: expectations.length,
       ...(findings.length === 0 ? {} : { findings }),
-      ...(own === null ? {} : { provider: own.problem ?? "as it was to be" }),
-      ...(options.adopted && verification.own ? { unverified: "the provider's own verification, because its host ended" } : {}),
+      ...(own === null ? {} : { provider: own.problem ?? "verified" }),
+      ...(options.adopted && verification.own ? { unverified: "the provider's own verification, because its host died" } : {}),
     };
     if (bad.length === 0 && (own?.problem ?? null) === null) {
       const changed = files.filter(({ state }) => state === "changed");
       const status = changed.length === 0 ? "verified" : "changed";
-      const words = changed.length === 0 ? "" : `${list(changed)}. Read it again before you edit it.`;
+      const message = changed.length === 0 ? "" : `${list(changed)}. Read it again before you edit it.`;
       const recorded = storage.transaction(() => {
         const id = ledger.open(opening);
         ledger.close(id, { status: "success", outputs });
-        keep(status, words);
+        keep(status, message);
         return id;
       });
-      return { status, words, receiptId: recorded };
+      return { status, message, receiptId: recorded };
     }
-    // Open while it is taken back, so that the restore hangs under it.
+    // Opened before the restore, so that the restore's receipt is a child of it.
     const recorded = ledger.open(opening);
-    const taken = wrong && options.restore && checkpointId !== null ? await rollBack(checkpointId, questId, recorded, options.held) : null;
-    const words = failureWords(verification.name, bad, own?.problem ?? null, taken);
+    const rolledBack = wrong && options.restore && checkpointId !== null ? await rollBack(checkpointId, questId, recorded, options.held) : null;
+    const message = failureMessage(verification.name, bad, own?.problem ?? null, rolledBack);
     storage.transaction(() => {
-      ledger.close(recorded, { status: "failure", errorMessage: words, outputs: { ...outputs, ...taken } });
-      keep("failed", words);
+      ledger.close(recorded, { status: "failure", errorMessage: message, outputs: { ...outputs, ...rolledBack } });
+      keep("failed", message);
     });
-    return { status: "failed", words, receiptId: recorded };
+    return { status: "failed", message, receiptId: recorded };
   }
 
-  async function look({ expectations, checkpointId }: Verification): Promise<FileFinding[]> {
+  async function checkFiles({ expectations, checkpointId }: Verification): Promise<FileFinding[]> {
     return verifyFiles(expectations, {
       governance: deps.governance,
       touchedLater: (path) => checkpointId !== null && deps.checkpoints.touchedLater(checkpointId, path),
     });
   }
 
-  /** What the provider says; that it cannot say anything is no reason to take something back. */
+  /** Runs the provider's verification. A verification that fails to run is a problem, but does not undo the effect. */
   async function runOwn(verify: VerifyOwn): Promise<{ problem: string | null; wrong: boolean }> {
     const signal = AbortSignal.timeout(ownTimeout);
     const { promise, reject } = Promise.withResolvers<never>();
-    const over = (): void => reject(new LancelotError("unavailable", "its verification took too long"));
+    const over = (): void => reject(new LancelotError("unavailable", "the verification timed out"));
     signal.addEventListener("abort", over, { once: true });
     try {
       const problem = await Promise.race([verify(signal), promise]);
       return problem === null ? { problem, wrong: false } : { problem: deps.redactor.text(problem).text, wrong: true };
     } catch (error) {
       if (!(error instanceof LancelotError)) deps.log("a provider's verification failed", error);
-      return { problem: `it could not be verified${error instanceof LancelotError ? ` (${error.message})` : ""}`, wrong: false };
+      return { problem: `the provider could not verify it${error instanceof LancelotError ? ` (${error.message})` : ""}`, wrong: false };
     } finally {
       signal.removeEventListener("abort", over);
     }
@@ -211,13 +211,13 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     try {
       return await deps.rollBack(checkpointId, { questId, parentId, held });
     } catch (error) {
-      if (!(error instanceof LancelotError)) deps.log("a failed action could not be taken back", error);
-      const message = error instanceof LancelotError ? error.message : "The log says why.";
+      if (!(error instanceof LancelotError)) deps.log("a failed action could not be undone", error);
+      const message = error instanceof LancelotError ? error.message : "See the log for the reason.";
       return { restored: [], conflicts: [{ path: "the files", message }] };
     }
   }
 
-  const waits = (questId: string | null | undefined): boolean =>
+  const isPending = (questId: string | null | undefined): boolean =>
     [...queue, ...(current === null ? [] : [current])].some(
       ({ verification }) => questId === undefined || questId === null || verification.questId === questId,
     );
@@ -237,16 +237,16 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
       return true;
     },
 
-    now: (verification, verify, { held, restore }) => conclude(verification, verify, { held, restore, adopted: false }, () => undefined),
+    verifyNow: (verification, verify, { held, restore }) => conclude(verification, verify, { held, restore, adopted: false }, () => undefined),
 
     async drain({ timeoutMs, questId, signal }) {
-      if (!waits(questId)) return true;
+      if (!isPending(questId)) return true;
       const { promise, resolve, reject } = Promise.withResolvers<boolean>();
       const look = (): void => {
-        if (!waits(questId)) resolve(true);
+        if (!isPending(questId)) resolve(true);
       };
-      const stop = (): void => reject(new LancelotError("cancelled", "Stopped while earlier actions were verified."));
-      const timer = setTimeout(() => resolve(!waits(questId)), timeoutMs);
+      const stop = (): void => reject(new LancelotError("cancelled", "Stopped while waiting for the verification of earlier actions."));
+      const timer = setTimeout(() => resolve(!isPending(questId)), timeoutMs);
       ends.add(look);
       signal?.addEventListener("abort", stop, { once: true });
       if (signal?.aborted === true) stop();
@@ -260,19 +260,19 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     },
 
     take(questId) {
-      const mine = untold.get(questId);
+      const mine = unreported.get(questId);
       if (mine === undefined) return [];
-      untold.delete(questId);
-      return mine.filter(({ receiptId }) => store.tell(receiptId));
+      unreported.delete(questId);
+      return mine.filter(({ receiptId }) => store.claimReport(receiptId));
     },
 
-    hasFailed: (questId) => untold.get(questId)?.some(({ status }) => status === "failed") === true,
+    hasFailed: (questId) => unreported.get(questId)?.some(({ status }) => status === "failed") === true,
 
     stats: () => ({ waiting: queue.length + (current === null ? 0 : 1), failed: store.failed() }),
 
     resume() {
       const left = store.adopt();
-      // However many there are: they were taken once already.
+      // The limit of the queue does not apply: these verifications were accepted before.
       for (const verification of left) queue.push({ verification, verify: null, adopted: true });
       start();
       return left.length;
@@ -289,7 +289,7 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
       closed = true;
       const left = [...(current === null ? [] : [current]), ...queue.splice(0)];
       for (const { verification } of left) {
-        const words = `${verification.name}: the host closed before this could be verified. Look at it before you rely on it.`;
+        const message = `${verification.name}: the host closed before this was verified. Check the files before you rely on them.`;
         storage.transaction(() => {
           const id = ledger.open({
             actionType: "verification",
@@ -299,8 +299,8 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
             parentId: verification.receiptId,
             questId: verification.questId,
           });
-          ledger.close(id, { status: "cancelled", errorMessage: words });
-          store.bad(verification.receiptId, "unverified", words);
+          ledger.close(id, { status: "cancelled", errorMessage: message });
+          store.markFinding(verification.receiptId, "unverified", message);
         });
       }
     },
@@ -315,17 +315,17 @@ function list(findings: readonly FileFinding[]): string {
   return findings.map(({ message }) => message).join("; ");
 }
 
-function failureWords(
+function failureMessage(
   name: string,
   bad: readonly FileFinding[],
   own: string | null,
-  taken: Pick<RestoreResult, "restored" | "conflicts"> | null,
+  rolledBack: Pick<RestoreResult, "restored" | "conflicts"> | null,
 ): string {
   const found = [...bad.map(({ message }) => message), ...(own === null ? [] : [own])].join("; ");
-  const sentences = [`What ${name} did was checked and is not as it was to be: ${found}.`];
-  if (taken === null) sentences.push("Nothing was put back.");
-  else if (taken.restored.length > 0) sentences.push(`Put back as before: ${taken.restored.join(", ")}.`);
-  else if (taken.conflicts.length === 0) sentences.push("There was nothing to put back.");
-  for (const { path, message } of taken?.conflicts ?? []) sentences.push(`Not put back: ${path}: ${message}`);
+  const sentences = [`${name} failed its verification: ${found}.`];
+  if (rolledBack === null) sentences.push("Nothing was restored.");
+  else if (rolledBack.restored.length > 0) sentences.push(`Restored: ${rolledBack.restored.join(", ")}.`);
+  else if (rolledBack.conflicts.length === 0) sentences.push("There was nothing to restore.");
+  for (const { path, message } of rolledBack?.conflicts ?? []) sentences.push(`Not restored: ${path}: ${message}`);
   return sentences.join(" ");
 }

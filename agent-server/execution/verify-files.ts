@@ -5,35 +5,35 @@ import type { Governance } from "../governance/governance.ts";
 
 const Image = z.object({ hash: z.string(), mode: z.int() }).nullable();
 
-/** What a file is to hold after an effect, and what it held right before and right after it. */
+/** The expected content of a file after an effect, and its content right before and right after the effect. */
 export const Expectation = z.object({
   path: z.object({ absolute: z.string(), display: z.string() }),
-  /** Null: no file. `mode` null: whatever it has. */
+  /** Null: no file. `mode` null: any mode. */
   expected: z.object({ hash: z.string(), mode: z.int().nullable() }).nullable(),
   before: Image,
-  /** Read when the effect had ended. */
+  /** Read right after the effect. */
   found: Image,
 });
 export type Expectation = z.infer<typeof Expectation>;
 
-/** What must be on the disk for an effect to have worked; null where nothing can be expected of a touched file. */
-export function expectationOf(touch: Touch, before: FileImage, found: FileImage, left: FileOutcome | undefined): Expectation | null {
+/** What the disk must hold after a successful effect; null where the content cannot be predicted. */
+export function expectationOf(touch: Touch, before: FileImage, found: FileImage, outcome: FileOutcome | undefined): Expectation | null {
   const { absolute, display } = touch.path;
   const path = { absolute, display };
-  if (left?.as === "untouched" || left?.as === "unsaved") return null;
-  // Editors save in their own way (a formatter), so what they read back as counts, unless that is what was there before.
-  const formatted = left?.as === "saved" && left.hash !== (before?.hash ?? null);
-  if (left?.as === "saved" && (formatted || touch.planned === undefined))
-    return { path, expected: left.hash === null ? null : { hash: left.hash, mode: null }, before, found };
+  if (outcome?.as === "untouched" || outcome?.as === "unsaved") return null;
+  // An editor can format on save, so the saved content is expected, unless the save changed nothing.
+  const formatted = outcome?.as === "saved" && outcome.hash !== (before?.hash ?? null);
+  if (outcome?.as === "saved" && (formatted || touch.planned === undefined))
+    return { path, expected: outcome.hash === null ? null : { hash: outcome.hash, mode: null }, before, found };
   if (touch.planned === undefined) return null;
   if (touch.planned === null) return { path, expected: null, before, found };
   return { path, expected: { hash: sha256(touch.planned), mode: touch.plannedMode ?? before?.mode ?? null }, before, found };
 }
 
 /**
- * What verification found of one file. `wrong`: the effect did not leave what it was to leave. `changed`: it did, and somebody
- * else changed the file since, whose work that is. `later`: a later action of ours did. `moved`: the path leads elsewhere now.
- * `unreadable`: it could not be looked at.
+ * The finding for one file. `wrong`: the effect did not write the expected content. `changed`: it did, and
+ * someone else changed the file since. `later`: a later action of Lancelot did. `moved`: the path now resolves to another file.
+ * `unreadable`: the file could not be read.
  */
 export interface FileFinding {
   readonly path: string;
@@ -42,7 +42,7 @@ export interface FileFinding {
   readonly message: string;
 }
 
-/** Looks, with fresh eyes, whether files are as an effect was to leave them. Never throws for what it finds. */
+/** Reads files again and compares them with what an effect should have written. Findings are returned, never thrown. */
 export async function verifyFiles(
   expectations: readonly Expectation[],
   deps: { governance: Pick<Governance, "resolvePath">; touchedLater: (path: FilePath) => boolean },
@@ -56,19 +56,19 @@ async function verifyFile(
 ): Promise<FileFinding> {
   const { display } = path;
   const finding = (state: FileFinding["state"], message = ""): FileFinding => ({ path: display, state, message });
-  if (!matches(found, expected)) return finding("wrong", wrongWords(display, expected, before, found));
+  if (!matches(found, expected)) return finding("wrong", wrongMessage(display, expected, before, found));
   try {
     const resolved = governance.resolvePath(path.absolute);
     if (!resolved.ok || resolved.absolute !== path.absolute)
-      return finding("moved", `${display} leads elsewhere now than when it was written`);
+      return finding("moved", `${display} now resolves to another file than the one that was written`);
     const now = await readImage(path);
     if (matches(now, expected)) return finding("ok");
-    // Looked up after the file was read: who writes later takes a checkpoint first.
+    // Looked up after reading the file, because a later action takes its checkpoint before it writes.
     if (touchedLater(path)) return finding("later");
-    return finding("changed", changedWords(display, expected, before, now));
+    return finding("changed", changedMessage(display, expected, before, now));
   } catch (error) {
     if (!(error instanceof LancelotError)) throw error;
-    if (error.code === "denied") return finding("moved", `${display} leads elsewhere now than when it was written`);
+    if (error.code === "denied") return finding("moved", `${display} now resolves to another file than the one that was written`);
     return finding("unreadable", `${display} could not be read back (${error.message})`);
   }
 }
@@ -78,19 +78,19 @@ function matches(image: FileImage, expected: Expectation["expected"]): boolean {
   return image.hash === expected.hash && (expected.mode === null || expected.mode === image.mode || process.platform === "win32");
 }
 
-function wrongWords(display: string, expected: Expectation["expected"], before: FileImage, found: FileImage): string {
-  if (expected === null) return `${display} was to be deleted and is still there`;
-  if (found === null) return `${display} was to be written and is not there`;
+function wrongMessage(display: string, expected: Expectation["expected"], before: FileImage, found: FileImage): string {
+  if (expected === null) return `${display} should be deleted, but still exists`;
+  if (found === null) return `${display} should exist after the write, but does not`;
   if (found.hash === expected.hash && expected.mode !== null)
-    return `${display} has the permissions ${octal(found.mode)} and was to have ${octal(expected.mode)}`;
-  if (found.hash === before?.hash) return `${display} was to be written and reads as before`;
-  return `${display} holds other bytes than were to be written`;
+    return `${display} has mode ${octal(found.mode)}, expected ${octal(expected.mode)}`;
+  if (found.hash === before?.hash) return `${display} should be written, but its content is unchanged`;
+  return `${display} has other content than the action wrote`;
 }
 
-function changedWords(display: string, expected: Expectation["expected"], before: FileImage, now: FileImage): string {
-  if (now === null) return `${display} was removed by somebody else after it was written`;
-  if (expected !== null && now.hash === before?.hash) return `${display} was put back by somebody else after it was written`;
-  return `${display} was changed by somebody else after it was ${expected === null ? "deleted" : "written"}`;
+function changedMessage(display: string, expected: Expectation["expected"], before: FileImage, now: FileImage): string {
+  if (now === null) return `${display} was deleted by someone else after it was written`;
+  if (expected !== null && now.hash === before?.hash) return `${display} was reverted by someone else after it was written`;
+  return `${display} was changed by someone else after it was ${expected === null ? "deleted" : "written"}`;
 }
 
 function octal(mode: number): string {

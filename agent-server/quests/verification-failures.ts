@@ -2,7 +2,7 @@ import type { Execution } from "../execution/execution.ts";
 import { notice } from "./notices.ts";
 import type { QuestStore } from "./quest-store.ts";
 
-/** Shows the owner, in the task it belongs to, what failed its verification. Returns how to stop. */
+/** Adds a notice to the quest whose action failed its verification. Returns the unsubscribe function. */
 export function showFailures({
   store,
   verifications,
@@ -10,8 +10,8 @@ export function showFailures({
   readonly store: QuestStore;
   readonly verifications: Execution["verifications"];
 }): () => void {
-  return verifications.onFailure(({ questId, words }) => {
+  return verifications.onFailure(({ questId, message }) => {
     if (questId === null || !store.exists(questId)) return;
-    store.addMessage({ questId, role: "assistant", parts: [notice("error", words)] });
+    store.addMessage({ questId, role: "assistant", parts: [notice("error", message)] });
   });
 }

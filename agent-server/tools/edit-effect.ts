@@ -18,18 +18,18 @@ import {
 } from "../workspace/workspace.ts";
 import { type Answer, type Effect, fileStep, type Scope } from "./tool.ts";
 
-/** An edit worked out and not yet made. */
+/** A planned edit of one file. */
 export interface PlannedEdit {
   readonly file: ResolvedFile;
-  /** What it was worked out from; null for a file whose content must not be looked at (secrets) or need not be (deletion). */
+  /** The content the edit was planned from. Null when it must not be read (secrets) or is not needed (deletion). */
   readonly current: CurrentText | null;
-  /** The file as it is to be; null: no file. */
+  /** The planned content; null deletes the file. */
   readonly text: string | null;
-  /** What was done, for the model: "3 places". */
+  /** A summary for the model, such as "3 places". */
   readonly note: string;
-  /** Whether it may be run afterwards; as before unless said. Only what is applied at once can say so: proposals hold text. */
+  /** The planned executable bit; unchanged if absent. Only direct writes can set it, because proposals store text only. */
   readonly executable?: boolean;
-  /** True: the owner reviews it, whatever posture and mode say. */
+  /** True: the user reviews the edit, regardless of posture and mode. */
   readonly review?: boolean;
 }
 
@@ -39,15 +39,15 @@ interface Done {
   readonly written: Written | null;
 }
 
-/** Turns edits into an effect: proposed for review, or applied at once, as posture and mode say. All of them or none. */
+/** Turns edits into one atomic effect: proposed for review or written directly, depending on posture and mode. */
 export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action: "write" | "apply_patch"): Effect {
   const bytes = new Map(edits.map((edit) => [edit, plannedBytes(edit)]));
-  const atOnce = edits.filter((edit) => appliesAtOnce(scope, edit));
+  const direct = edits.filter((edit) => isDirect(scope, edit));
   for (const edit of edits) {
-    if (edit.executable === undefined || edit.text !== edit.current?.text || atOnce.includes(edit)) continue;
+    if (edit.executable === undefined || edit.text !== edit.current?.text || direct.includes(edit)) continue;
     throw new LancelotError(
       "invalid_params",
-      `${edit.file.display}: only its mode would change, and the owner reviews text alone. Nothing was changed. Leave it out and ask the owner to do it.`,
+      `${edit.file.display}: the patch changes only its mode, but a review covers text only. Nothing was changed. Leave this file out and ask the user to change the mode.`,
     );
   }
   const names = edits.map(({ file }) => file.display).join(", ");
@@ -62,7 +62,7 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
       title: `${edits.every(({ text }) => text === null) ? "Delete" : "Write"} ${names}`,
       detail: edits.map(detailOf).join("\n"),
     },
-    touches: atOnce.map((edit) => ({
+    touches: direct.map((edit) => ({
       path: edit.file,
       planned: bytes.get(edit) ?? null,
       ...(edit.executable === undefined ? {} : { plannedMode: modeOf(edit.file, edit.executable) }),
@@ -74,7 +74,7 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
       );
       const answer: Answer = {
         kind: "answer",
-        text: done.map(told).join("\n"),
+        text: done.map(describeEdit).join("\n"),
         changeId: done.find(({ change }) => change !== null)?.change?.id ?? null,
       };
       return {
@@ -89,7 +89,7 @@ export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action:
   };
 }
 
-/** The bytes a file is to have; null for none. @throws LancelotError for too many, or letters its encoding has not. */
+/** The planned bytes of a file; null for none. @throws LancelotError `too_large`, or for characters that its encoding does not have. */
 function plannedBytes({ file, current, text }: PlannedEdit): Buffer | null {
   if (text === null) return null;
   let bytes: Buffer;
@@ -99,19 +99,19 @@ function plannedBytes({ file, current, text }: PlannedEdit): Buffer | null {
     throw error instanceof LancelotError ? new LancelotError(error.code, `${file.display}: ${error.message}`, { cause: error }) : error;
   }
   if (bytes.length > maxEditBytes)
-    throw new LancelotError("too_large", `${file.display} would have more than ${formatBytes(maxEditBytes)}. Make it in smaller files.`);
+    throw new LancelotError("too_large", `${file.display} would exceed ${formatBytes(maxEditBytes)}. Split it into smaller files.`);
   return bytes;
 }
 
-/** Permission bits with leave to run it for whoever may read it, or for nobody. */
+/** The mode with the executable bit set for everyone who can read the file, or cleared. */
 function modeOf(file: ResolvedFile, executable: boolean): number {
   const now = lstatSync(file.absolute, { throwIfNoEntry: false })?.mode ?? 0o666 & ~process.umask();
   const mode = now & 0o7777;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Whether the write happens now. Deletions were asked for by name; secrets and files elsewhere are never kept as proposals. */
-function appliesAtOnce(scope: Scope, edit: PlannedEdit): boolean {
+/** True when the edit is written now. Deletions were approved by name, and secrets and files outside the workspace are never stored as proposals. */
+function isDirect(scope: Scope, edit: PlannedEdit): boolean {
   if (edit.review === true && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
     scope.call.mode === "crusader" ||
@@ -127,10 +127,10 @@ async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: 
   const applied: Applied[] = [];
   const undo: (() => Promise<unknown>)[] = [];
   try {
-    for (const edit of edits) if (appliesAtOnce(scope, edit)) applied.push(await apply(scope, edit, undo));
+    for (const edit of edits) if (isDirect(scope, edit)) applied.push(await apply(scope, edit, undo));
   } catch (error) {
-    // None of them, then: what was written goes back, newest first.
-    for (const back of undo.toReversed()) await back().catch(() => undefined);
+    // The edit is atomic, so the files that were written are reverted, newest first.
+    for (const revert of undo.toReversed()) await revert().catch(() => undefined);
     throw error;
   }
   const { quest: questId } = scope.call;
@@ -141,7 +141,7 @@ async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: 
     return { edit, change, written };
   });
   for (const edit of edits) {
-    if (appliesAtOnce(scope, edit) || edit.current === null) continue;
+    if (isDirect(scope, edit) || edit.current === null) continue;
     const change = scope.changes.propose({ questId, file: edit.file, current: edit.current, text: edit.text, receiptId });
     done.push({ edit, change, written: null });
   }
@@ -157,16 +157,16 @@ interface Applied {
 async function apply(scope: Scope, edit: PlannedEdit, undo: (() => Promise<unknown>)[]): Promise<Applied> {
   const { file, text } = edit;
   const readable = file.inside && file.sensitive !== "secret";
-  // What is no text, or too large for one, is handled as bytes.
+  // Binary and very large files are handled as bytes.
   const current = edit.current ?? (readable ? await scope.files.current(file).catch(() => null) : null);
   if (current === null) {
-    // Such an edit comes alone (write_file, delete_file), so there is nothing after it that could fail and take it back.
+    // Only write_file and delete_file get here, with a single edit, so no later edit can fail and require a revert.
     const written = await scope.files.writeBytes(file, await hashFile(file), text === null ? null : encodeText(text, utf8));
     return { edit, current, written };
   }
   const mode = edit.executable === undefined ? null : modeOf(file, edit.executable);
   const before = lstatSync(file.absolute, { throwIfNoEntry: false });
-  // Taking back a file that was only proposed leaves nothing to write.
+  // Withdrawing a proposed new file writes nothing.
   let written = text === current.text ? null : await scope.files.write(file, current, text);
   undo.push(async () => {
     if (written !== null) await scope.files.write(file, { ...(await scope.files.current(file)), encoding: current.encoding }, current.text);
@@ -179,36 +179,36 @@ async function apply(scope: Scope, edit: PlannedEdit, undo: (() => Promise<unkno
   return { edit, current, written };
 }
 
-/** The owner, or another call, may have changed the file since the edit was worked out (an approval can take minutes). */
+/** The user or another call can change the file after the edit was planned, because an approval can take minutes. */
 async function expectUnchanged(scope: Scope, edit: PlannedEdit): Promise<void> {
   if (edit.current === null) return;
   const now = await scope.files.current(edit.file);
   if (now.text === edit.current.text && now.diskHash === edit.current.diskHash) return;
-  throw new LancelotError("conflict", `${edit.file.display} was changed meanwhile. Nothing was done; read it again and repeat the edit.`);
+  throw new LancelotError("conflict", `${edit.file.display} was changed in the meantime. Nothing was written. Read the file again and repeat the edit.`);
 }
 
 function detailOf(edit: PlannedEdit): string {
   const { file, current, text } = edit;
   if (text === null) return `Delete ${file.display}`;
-  if (text === current?.text) return `${file.display}: ${edit.executable === true ? "may be run" : "may not be run"}`;
-  // The old text of a file that must not be looked at stays out of the question.
+  if (text === current?.text) return `${file.display}: ${edit.executable === true ? "make executable" : "make not executable"}`;
+  // The old content of a secret file is not part of the question.
   if (current === null) return `Write ${file.display}:\n${text}`;
   return unifiedDiff(file.display, current.text, text);
 }
 
-function told({ edit, change, written }: Done): string {
+function describeEdit({ edit, change, written }: Done): string {
   const { file, current, text, note, executable } = edit;
   const size = current === null || text === null ? "" : ` ${sizeOf(current.text, text)}`;
-  if (written === null && change === null) return `${file.display}: nothing is proposed any more; it reads as it is on disk.`;
+  if (written === null && change === null) return `${file.display}: the proposal was withdrawn, and the file is unchanged on disk.`;
   if (written === null) {
     const what = text === null ? "Proposed to delete" : current?.text === null ? "Proposed to create" : "Proposed";
-    const mode = executable === undefined ? "" : " Its mode is left as it is: the owner reviews text alone.";
-    return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}. It waits for the owner's review; you already see the file as if it were accepted, so go on.${mode}`;
+    const mode = executable === undefined ? "" : " Its mode is unchanged, because a review covers text only.";
+    return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}. It is waiting for the user's review. You already see the file as if the edit were accepted, so continue.${mode}`;
   }
   const what =
     text === null ? "Deleted" : written.before === null ? "Created" : written.before === written.after ? "Changed the mode of" : "Wrote";
-  const mode = executable === undefined ? "" : executable ? " It may be run." : " It may not be run.";
-  const links = written.otherNames === undefined ? "" : " The file had another name (a hard link), which keeps the old content.";
+  const mode = executable === undefined ? "" : executable ? " It is executable." : " It is not executable.";
+  const links = written.otherNames === undefined ? "" : " The file has another name (a hard link), which still has the old content.";
   return `${what} ${file.display}${note === "" ? "" : ` (${note})`}${size}.${mode}${links}`;
 }
 

@@ -4,45 +4,45 @@ import { LancelotError } from "../contract/errors.ts";
 import { cutLine, type ResolvedFile, resolveFile } from "../workspace/workspace.ts";
 import { count, fileStep, PathArgument, type Scope } from "./tool.ts";
 
-/** A place in the workspace with its line. Lines from 1. */
+/** A location in the workspace with the text of its line; lines from 1. */
 export interface Place {
   path: string;
   line: number;
   text: string;
 }
 
-/** What the tools share that look where a name stands: their arguments, and what is asked of the gate. */
+/** The arguments and authorization steps that go_to_definition and find_references share. */
 export const aboutName = {
   args: z.strictObject({
-    name: z.string().min(1).max(200).describe("The name as it stands in the code"),
-    path: PathArgument.describe("A file that has it, relative to the workspace"),
-    line: count(1, 10_000_000).optional().describe("Line where it stands, from 1; the first that has it if left out"),
+    name: z.string().min(1).max(200).describe("The name as written in the code"),
+    path: PathArgument.describe("A file that contains the name, relative to the workspace"),
+    line: count(1, 10_000_000).optional().describe("Line that contains the name, from 1. Default: the first such line"),
   }),
   capability: "file_ops",
   action: "search",
   baseTier: "T0",
   actionType: "env_query",
   provider: { name: "editor", version: "1" },
-  looks: ({ path }: { path: string }, scope: Scope) => [
+  reads: ({ path }: { path: string }, scope: Scope) => [
     fileStep("read", resolveFile(scope, path)),
     fileStep("search", resolveFile(scope, ".")),
   ],
 } as const;
 
-/** Files whose lines are shown; of the others the places alone. */
+/** Most files whose lines are shown; for further files only the locations are shown. */
 const shownFiles = 60;
 const lineCharacters = 200;
 
-/** Where a name stands: in the line that is given, or the first line that has it. Null when it does not. */
+/** The position of a name in the given line, or in the first line that contains it; null when there is none. */
 export async function findName(
   scope: Scope,
   file: ResolvedFile,
   name: string,
   line: number | undefined,
 ): Promise<{ line: number; column: number } | null> {
-  if (!file.inside) throw new LancelotError("invalid_params", "The editor knows files of the workspace only.");
+  if (!file.inside) throw new LancelotError("invalid_params", "The editor only knows files in the workspace.");
   const { text } = await scope.files.current(file);
-  if (text === null) throw new LancelotError("not_found", `${file.display} does not exist. Look for it with search_workspace.`);
+  if (text === null) throw new LancelotError("not_found", `${file.display} does not exist. Use search_workspace to find it.`);
   const lines = text.split(/\r\n|\r|\n/);
   const at = line === undefined ? lines.findIndex((one) => columnOf(one, name) > 0) : line - 1;
   const column = columnOf(lines[at] ?? "", name);
@@ -58,7 +58,7 @@ export function columnOf(line: string, name: string): number {
   return 0;
 }
 
-/** Places as the owner may see them: inside the workspace, no secrets, each line once, with its text. */
+/** The locations inside the workspace, without secret files, each line once with its text. */
 export async function readPlaces(scope: Scope, items: EditorResult<"references">["items"], limit: number): Promise<Place[]> {
   const texts = new Map<string, string[] | null>();
   const places = new Map<string, Place>();
@@ -75,7 +75,7 @@ export async function readPlaces(scope: Scope, items: EditorResult<"references">
   return [...places.values()];
 }
 
-/** Null: not to be named. */
+/** Null: the file must not be named. */
 async function readLines(scope: Scope, path: string, read: boolean): Promise<string[] | null> {
   const resolved = scope.governance.resolvePath(path);
   if (!resolved.ok || !resolved.inside || resolved.sensitive === "secret") return null;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Tool } from "./tool.ts";
 
-/** Names models use by habit, and what they mean here. */
+/** Argument names that models use by habit, mapped to the names here. */
 const aliases: Record<string, string> = {
   file_path: "path",
   filepath: "path",
@@ -25,7 +25,7 @@ const aliases: Record<string, string> = {
 
 export type ParsedArguments = { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly problem: string };
 
-/** Parses what the model gave. An optional argument given as null counts as left out. */
+/** Parses the model's arguments. A null optional argument counts as absent. */
 export function parseArguments(tool: Tool, given: unknown): ParsedArguments {
   const parsed = tool.args.safeParse(withoutNulls(given));
   if (parsed.success) return { ok: true, args: parsed.data };
@@ -33,13 +33,13 @@ export function parseArguments(tool: Tool, given: unknown): ParsedArguments {
     if (issue.code === "unrecognized_keys") return issue.keys.map(unknownArgument).join(" ");
     return `${issue.path.length === 0 ? "arguments" : issue.path.join(".")}: ${issue.message}.`;
   });
-  return { ok: false, problem: `The arguments of ${tool.name} are wrong. ${wrong.join(" ")} It takes ${describeParameters(tool)}.` };
+  return { ok: false, problem: `Invalid arguments for ${tool.name}. ${wrong.join(" ")} Parameters: ${describeParameters(tool)}.` };
 }
 
-/** A tool's arguments never change, every step of a task tells them, and making them takes a millisecond. */
+/** Cached, because each request to a model includes the schemas and building one takes a millisecond. */
 const parameters = new WeakMap<Tool, Record<string, unknown>>();
 
-/** JSON Schema of a tool's arguments, as models are told. */
+/** The JSON Schema of a tool's arguments that models receive. */
 export function parametersOf(tool: Tool): Record<string, unknown> {
   const known = parameters.get(tool);
   if (known !== undefined) return known;
@@ -48,7 +48,7 @@ export function parametersOf(tool: Tool): Record<string, unknown> {
   return schema;
 }
 
-/** The arguments as a card and a receipt keep them. */
+/** The arguments as stored on the card and the receipt. */
 export function asRecord(given: unknown): Record<string, unknown> {
   return typeof given === "object" && given !== null && !Array.isArray(given) ? { ...given } : { value: given };
 }

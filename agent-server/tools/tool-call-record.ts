@@ -7,7 +7,7 @@ import type { RouteDecision } from "../contract/providers.ts";
 import { type Execution, brief, highestTier, type Provider } from "../execution/execution.ts";
 import { boundText, describeUnknownPlaceholders } from "../workspace/workspace.ts";
 import type { Chosen } from "./routing/capability-router.ts";
-import { tagOf } from "./routing/provider-failover.ts";
+import { toProvider } from "./routing/provider-failover.ts";
 import type { Tool } from "./tool.ts";
 import { asRecord } from "./tool-arguments.ts";
 import type { ToolCall, ToolOutcome } from "./types.ts";
@@ -99,11 +99,11 @@ export function createToolCallRecord(deps: ToolCallRecordDeps, call: ToolCall): 
     providerOf(tool) {
       if (record.chosen === null) return { provider: tool.provider };
       const { route, provider } = record.chosen;
-      return { provider: tagOf(provider), ...(tool.routed === true ? { route: boundRoute(route) } : {}) };
+      return { provider: toProvider(provider), ...(tool.routed === true ? { route: boundRoute(route) } : {}) };
     },
 
     finish(status, text, more) {
-      const bounded = boundText(redactor.text(text).text, more.hint ?? "Ask for a smaller part.").text;
+      const bounded = boundText(redactor.text(text).text, more.hint ?? "Request a smaller part.").text;
       const parts = [bounded, record.changed === "" ? "" : redactor.text(record.changed).text, describeUnknownPlaceholders(placeholders, call.args)];
       const answer = parts.filter((part) => part !== "").join("\n\n");
       const failures = status === "cancelled" || call.quest === null ? "" : deps.execution.verifications.takeFailures(call.quest);

@@ -18,8 +18,8 @@ type Names =
   | "checkpoints.restore";
 
 /**
- * Tools, searches, changes and checkpoints, each by its own road.
- * @param requireTools throws `disabled` while the tools are switched off
+ * The handlers for tools, searches, changes and checkpoints.
+ * @param requireTools throws `disabled` while the tools are turned off
  */
 export function toolHandlers(
   tools: Tools,

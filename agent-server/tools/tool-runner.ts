@@ -68,7 +68,7 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   const question = { title: record.card.title ?? actionName, detail: JSON.stringify(inputs, null, 2) };
   const receipt = { actionType, actionName, inputs, metadata: { provider } };
   const context = { ...actionContextOf(call), onWaiting: record.waiting };
-  record.decided(await pipeline.authorize(tool.looks(args, unrouted), context, question, receipt), record.card.approvalId ?? null);
+  record.decided(await pipeline.authorize(tool.reads(args, unrouted), context, question, receipt), record.card.approvalId ?? null);
   const request = routeRequestOf(tool);
   if (deps.router.knows(request)) {
     record.chosen = await deps.router.choose(request);
@@ -76,7 +76,7 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   }
   const scope: Scope = { ...unrouted, chosen: record.chosen?.provider ?? null };
   const planned = await tool.plan(args, scope);
-  const settled = planned.kind === "effect" && planned.onDisk === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
+  const settled = planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
   if (settled.kind === "effect") return execute(deps, call, record, tool, settled);
   record.receipt(
     settled.isError === true ? "failure" : "success",
@@ -159,7 +159,7 @@ function finishFailed(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallReco
   return record.finish(status, refusalText(tool.name, problem, feedback), { isError: true, error: problem });
 }
 
-/** What can be done instead of a denied call; null where nothing was denied. */
+/** The rules and alternatives for a denied call; null when nothing was denied. */
 function feedbackOn(deps: ToolRunnerDeps, call: ToolCall, tool: Tool, error: LancelotError): GovernanceFeedback | null {
   const decision = decisionOf(error);
   if (decision === null || !isRefusal(error)) return null;
@@ -175,7 +175,7 @@ function reportHealth({ health }: ToolRunnerDeps, { chosen }: ToolCallRecord, to
   if (error === null) return health.succeeded(provider.id);
   if (provider.blames?.(error) !== true) return;
   health.failed(provider.id, error instanceof Error ? error.message : `${provider.title} failed.`);
-  void health.look(provider.id);
+  void health.check(provider.id);
 }
 
 function actionContextOf({ quest, parent, actor, job, mode, signal }: ToolCall) {

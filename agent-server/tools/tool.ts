@@ -5,7 +5,7 @@ import type { Tier } from "../contract/common.ts";
 import type { FlagName } from "../flags/flags.ts";
 import type { Governance, Question } from "../governance/governance.ts";
 import type { QuestPlaceholders } from "../security/security.ts";
-import type { Attempt } from "./routing/provider-failover.ts";
+import type { RunOnProvider } from "./routing/provider-failover.ts";
 import type { ToolProvider } from "./routing/capabilities.ts";
 import type {
   Changes,
@@ -19,12 +19,12 @@ import type {
   Touch,
   WorkspaceFiles,
 } from "../workspace/workspace.ts";
-import type { CommandRoom } from "./command/command-services.ts";
+import type { CommandServices } from "./command/command-services.ts";
 import type { MemoryActionFactory } from "./memory/memory-actions.ts";
 import type { IntentSpec, Provider, Result, VerifyOwn } from "../execution/execution.ts";
 import type { ToolCall } from "./types.ts";
 
-/** What a tool works with. Everything in it that has an effect is used only inside `Effect.run`. */
+/** The services of a tool call. Services that have effects are used only inside `Effect.run`. */
 export interface Scope {
   readonly call: ToolCall;
   readonly workspace: string;
@@ -33,91 +33,89 @@ export interface Scope {
   readonly changes: Changes;
   readonly askEditor: AskEditor | null;
   readonly ripgrepPath: string;
-  /** What source files define. */
+  /** Lists the definitions in source files. */
   readonly outliner: Outliner;
-  /** How command lines are run. */
-  readonly commands: CommandRoom;
-  /** Held on a file's absolute path while it, or its change, is written. */
+  readonly commands: CommandServices;
+  /** Locks on absolute file paths, held while a file or its proposed change is written. */
   readonly locks: PathLocks;
-  /** What is done to the repository is written down here, right before it is done, so that undo knows it. */
+  /** Records each git action right before it runs, so that undo can find it after a crash. */
   readonly moves: RepositoryMoves;
   /** The files a quest changed on disk. */
   readonly questFiles: (questId: string) => FilePath[];
-  /** Who carries the call out, told to the owner and named on the receipt; null until it was chosen, and where there is nothing to choose. */
+  /** The provider on the card and the receipt; null before it is chosen, and where there is no choice. */
   readonly chosen: ToolProvider | null;
-  /** For tools that are `routed`: does it by whoever can. */
-  readonly attempt: Attempt;
-  /** What can be done to what is remembered; null without a memory. */
+  /** For `routed` tools: runs an action on the first available provider. */
+  readonly runOnProvider: RunOnProvider;
+  /** Changes to memory; null without a memory. */
   readonly memory: MemoryActionFactory | null;
-  /** Whether a switch of the owner's is on. */
   readonly flag: (name: FlagName) => boolean;
-  /** What stands for secrets in this quest; null for calls without one. */
+  /** The placeholders for secrets in this quest; null for calls without a quest. */
   readonly placeholders: QuestPlaceholders | null;
 }
 
-/** What a tool says when it is done. */
+/** The result of a tool for the model. */
 export interface Answer {
   readonly kind: "answer";
   readonly text: string;
   readonly isError?: boolean;
-  /** How to read on when the text is cut. */
+  /** How to read the rest of a truncated text. */
   readonly hint?: string;
   /** For the receipt. */
   readonly outputs?: Record<string, unknown>;
   readonly changeId?: string | null;
 }
 
-/** What a tool is about to do: judged, shown to the owner and checkpointed before `run`. */
+/** An effect that a tool planned. It is authorized, shown to the user and checkpointed before `run`. */
 export interface Effect {
   readonly kind: "effect";
   readonly steps: readonly IntentSpec[];
   readonly question: Question;
   readonly touches: readonly Touch[];
-  /** What it may change is not known before, as of a command: the road looks at the whole workspace before and after. */
+  /** For effects whose changes are not known in advance, such as commands: the whole workspace is compared before and after. */
   readonly watch?: "workspace";
-  /** Protected files (relative to the workspace) named in the question: changed by it, they are not put back. */
+  /** Protected files (relative to the workspace) named in the question: the effect may change them. */
   readonly approvedPaths?: readonly string[];
-  /** It works on what is on the disk: what the task proposed is reviewed before it. */
-  readonly onDisk?: boolean;
+  /** True: the effect reads files from the disk, so the quest's proposed changes are reviewed first. */
+  readonly needsReviewedFiles?: boolean;
   readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
-  /** A look of its own at what `run` did, beside that at the files: null, or a sentence that says what is not as it was to be. */
+  /** The tool's own verification, in addition to that of the files. */
   readonly verify?: VerifyOwn;
 }
 
 /** One tool of the catalog. */
 export interface Tool<A extends z.ZodType = z.ZodType> {
   readonly name: string;
-  /** For the model: what it is for, and when to take another. */
+  /** For the model: the purpose of the tool, and when to use another one. */
   readonly description: string;
   readonly args: A;
   readonly capability: string;
   readonly action: string;
   readonly baseTier: Tier;
   readonly actionType: ActionType;
-  /** What it is written for. */
+  /** The provider for tools without routing. */
   readonly provider: Provider;
-  /** True: whoever the router chooses does it, by `Scope.attempt`; `provider` is named only where nothing was chosen. */
+  /** True: the tool uses `Scope.runOnProvider`, and `provider` is recorded only where no provider was chosen. */
   readonly routed?: boolean;
-  /** Why it cannot be used now; null when it can. */
+  /** Why the tool cannot be used now; null when it can. */
   problem?(facts: { workspace: string | null; askEditor: AskEditor | null }): string | null;
-  /** One line for the card: what, on what. */
+  /** One line for the card, with the action and its object. */
   title(args: z.output<A>): string;
-  /** Files it edits: calls on the same file go one after the other. */
+  /** The files it edits. Calls on the same file run one at a time. */
   edits?(args: z.output<A>): readonly string[];
-  /** What it looks at, judged before anything is read. @throws LancelotError. */
-  looks(args: z.output<A>, scope: Scope): readonly IntentSpec[];
-  /** Reads and computes. Whatever changes something is handed back as an effect. @throws LancelotError. */
+  /** The reads to authorize before `plan`. @throws LancelotError. */
+  reads(args: z.output<A>, scope: Scope): readonly IntentSpec[];
+  /** Reads and computes. Changes are returned as an effect. @throws LancelotError. */
   plan(args: z.output<A>, scope: Scope): Promise<Answer | Effect>;
 }
 
-/** Declares a tool; exists so that its functions know the type of its arguments. */
+/** Declares a tool, and infers the argument type of its functions. */
 export function defineTool<A extends z.ZodType>(tool: Tool<A>): Tool {
   return tool;
 }
 
 export const PathArgument = z.string().min(1).max(4096);
 
-/** A whole number that models may also write as a text. */
+/** An integer that models may also write as a string. */
 export function count(min: number, max: number) {
   return z.preprocess(
     (value) => (typeof value === "string" && /^\s*-?\d+\s*$/.test(value) ? Number(value) : value),
@@ -125,17 +123,17 @@ export function count(min: number, max: number) {
   );
 }
 
-/** A yes or no that models may also write as a text. */
+/** A boolean that models may also write as a string. */
 export function flag() {
   return z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
 }
 
-/** The intent to do something with a file. */
+/** The authorization step for an action on a file. */
 export function fileStep(action: string, file: TargetFile, more: Record<string, unknown> = {}): IntentSpec {
   return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute, ...more } };
 }
 
-/** A file's text as the quest sees it. @throws LancelotError. */
+/** A file's text with the quest's proposed changes applied. @throws LancelotError. */
 export async function readOverlay(scope: Scope, file: TargetFile): Promise<{ current: CurrentText; overlay: Overlay }> {
   const current = await scope.files.current(file);
   return { current, overlay: scope.changes.overlay(scope.call.quest, file, current) };

@@ -10,7 +10,7 @@ import { createSandboxSettings, type SandboxControl, type ShellProvider } from "
 import type { Log, PageFetch, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import { createOutliner, findFiles, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
-import type { CommandRoom } from "./command/command-services.ts";
+import type { CommandServices } from "./command/command-services.ts";
 import { createMemoryActionFactory } from "./memory/memory-actions.ts";
 import { createMemoryService } from "./memory/memory-service.ts";
 import { createDeployConfig } from "./providers/deploy-config.ts";
@@ -51,7 +51,7 @@ export interface ToolsDeps {
   readonly placeholders: Placeholders;
   readonly sanitizer: Sanitizer;
   readonly sandbox: CommandSandbox;
-  /** Null where nothing can be remembered: then the memory tools are not offered. */
+  /** Null without a memory: the memory tools are then not offered. */
   readonly memory: Memory | null;
   readonly pageFetch: PageFetch;
   /** Null without an editor. */
@@ -78,7 +78,7 @@ export interface ToolsDeps {
 
 const toolsOff = "The tools are turned off (flag TOOLS_FABRIC), so nothing can be read or changed. Answer from what you know, and say so.";
 const memoryOff =
-  "Memory is turned off (flag MEMORY_VNEXT), so nothing can be remembered or looked up. Continue without it, and say so where it matters.";
+  "Memory is turned off (flag MEMORY_VNEXT), so memories cannot be saved or searched. Continue without it, and say so where it matters.";
 const noFolder = "No folder is open, so there are no files to work on. Open a folder first.";
 /** Capabilities that need no folder. */
 const withoutFolder: ReadonlySet<string> = new Set(["quest", "soul", "memory"]);
@@ -91,7 +91,7 @@ export function createTools(deps: ToolsDeps): Tools {
     if (root === null) throw new LancelotError("unavailable", noFolder);
     return { governance, ripgrepPath, workspace: root };
   };
-  const { routing, router, health, attempt } = createRouting({
+  const { routing, router, health, runOnProvider } = createRouting({
     providers: createProviders({
       ...{ workspace: root, files, search: searchable, shells: sandbox.shells },
       remoteEngine: () => sandbox.control?.state().engine?.remote === true,
@@ -116,8 +116,8 @@ export function createTools(deps: ToolsDeps): Tools {
   });
 
   const commandSettings = createSandboxSettings({ configDir: deps.configDir, dataDir });
-  const commands: CommandRoom = {
-    ...{ router, attempt, redactor },
+  const commands: CommandServices = {
+    ...{ router, runOnProvider, redactor },
     limits() {
       const { settings } = commandSettings();
       return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };
@@ -144,7 +144,7 @@ export function createTools(deps: ToolsDeps): Tools {
     scope: (call: ToolCall) => ({
       ...{ call, workspace: workspace.key, governance, files, locks: workspace.locks, moves: workspace.moves },
       ...{ changes: execution.changes, questFiles: execution.questFiles },
-      ...{ askEditor, ripgrepPath, chosen: null, attempt, flag, commands, outliner, memory },
+      ...{ askEditor, ripgrepPath, chosen: null, runOnProvider, flag, commands, outliner, memory },
       placeholders: call.quest === null ? null : deps.placeholders.of(call.quest),
     }),
   };

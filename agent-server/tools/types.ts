@@ -38,7 +38,7 @@ export interface ToolOutcome {
 /** The tools of one workspace. */
 export interface Tools {
   list(): ToolInfo[];
-  /** What the model is told about the tools; `names` narrows the list. */
+  /** The tools as the model receives them; `names` narrows the list. */
   schemas(names?: readonly string[]): ToolSchema[];
   /** Runs a tool through the execution pipeline. A tool that fails is an outcome for the model to read. @throws LancelotError `cancelled`. */
   invoke(call: ToolCall): Promise<ToolOutcome>;

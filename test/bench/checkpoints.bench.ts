@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeManyFiles } from "../support/tools/many-files.ts";
-import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
+import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const files = Number(process.env["BENCH_FILES"] ?? 100_000);
@@ -26,7 +26,7 @@ export async function run(): Promise<BenchRow[]> {
     git("-c", "core.looseCompression=0", "add", ".");
     git("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "gc.auto=0", "commit", "-qm", "x");
     git("repack", "-adq", "--window=0");
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     const { effects } = room;
     if (effects === null) throw new Error("There is a workspace.");
     const watch = async (change: () => void): Promise<number> => {

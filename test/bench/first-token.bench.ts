@@ -3,7 +3,7 @@ import { Anthropic } from "@anthropic-ai/sdk";
 import { OpenAI } from "openai";
 import type { ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
 import { startModelServer } from "../support/model-server/server.ts";
-import { createModelsRoom } from "../support/models-fixture.ts";
+import { createModelsFixture } from "../support/models-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const rounds = 60;
@@ -71,7 +71,7 @@ export async function run(): Promise<BenchRow[]> {
       ["openai_compatible", "api"],
     ] as const) {
       const yaml = `active: work\nproviders: { work: { kind: ${kind}, mode: ${mode}, base_url: "${server.url(kind)}", fast: { model: ${model} } } }\n`;
-      const room = createModelsRoom({ yaml, keys: { ANTHROPIC_API_KEY: key } });
+      const room = createModelsFixture({ yaml, keys: { ANTHROPIC_API_KEY: key } });
       const ours = async (): Promise<number> => {
         const signal = new AbortController().signal;
         for await (const event of room.models.stream({ system, messages, tools }, { questId: null, parentId: null, signal }))

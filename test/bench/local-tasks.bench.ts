@@ -10,7 +10,7 @@ import { openEmbedder, prepareIntentModel } from "../support/models/intent-model
 import { type IntentSample, intentSamples } from "../support/models/intent-samples.ts";
 import { openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
 import { randomSchema } from "../support/models/random-schemas.ts";
-import { ableModel, configDir, createTasksRoom } from "../support/models/tasks-fixture.ts";
+import { ableModel, configDir, createTasksFixture } from "../support/models/tasks-fixture.ts";
 import type { BenchRow } from "./bench-row.ts";
 import { extractions, namedPeople, summaries } from "./local-tasks-samples.ts";
 
@@ -85,7 +85,7 @@ async function intentRows(): Promise<BenchRow[]> {
 
 async function costRows(): Promise<BenchRow[]> {
   const embedder = openEmbedder();
-  const room = createTasksRoom({ embedder });
+  const room = createTasksFixture({ embedder });
   const texts = intentSamples("dev").map(({ text }) => text);
   await embedder.embed("warm", signal);
   const ours: number[] = [];
@@ -149,12 +149,12 @@ async function grammarRows(): Promise<BenchRow[]> {
 
 async function modelRows(): Promise<BenchRow[]> {
   const local = openLocal({ env: { ...process.env, LANCELOT_LOCAL_MODEL: "" } });
-  const model = createTasksRoom({
+  const model = createTasksFixture({
     model: () => ({ ...ableModel, contextWindow: 2_048 }),
     stream: local.provider.stream,
     timeoutFactor: 30,
   });
-  const rules = createTasksRoom();
+  const rules = createTasksFixture();
   const rows: BenchRow[] = [];
   const note = "bare: the rules; where TinyLlama fails its check, the rules that stand in count as its miss";
 

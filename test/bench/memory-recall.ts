@@ -6,13 +6,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { minScore } from "../../agent-server/memory/search/memory-search.ts";
-import { openCompilerRoom } from "../support/memory/compiler-fixture.ts";
+import { openCompilerFixture } from "../support/memory/compiler-fixture.ts";
 import { corpusWorkspace } from "../support/memory/corpus.ts";
 import { askCompiled, askSearch, figuresOf, judge, type PutForward, recallNow, recallSet, remember } from "../support/memory/recall-set.ts";
 import { startReferenceServer } from "../support/memory/reference-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
-const room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
+const room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
 const set = recallSet();
 const items = room.storage.transaction(() => remember(room.store, set.facts));
 const judged = {

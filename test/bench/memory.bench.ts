@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseQuery } from "../../agent-server/memory/search/search-query.ts";
-import { openCompilerRoom, type CompilerRoom } from "../support/memory/compiler-fixture.ts";
+import { openCompilerFixture, type CompilerFixture } from "../support/memory/compiler-fixture.ts";
 import { corpus, corpusNow, corpusQueries, corpusWorkspace } from "../support/memory/corpus.ts";
 import { startReferenceServer } from "../support/memory/reference-server.ts";
 import { type BenchRow, quick } from "./bench-row.ts";
@@ -27,7 +27,7 @@ interface Times {
 export async function* run(counts: readonly number[] = sizes): AsyncGenerator<BenchRow> {
   for (const count of counts) {
     const folder = mkdtempSync(join(process.env["BENCH_DIR"] ?? tmpdir(), "lancelot-memory-"));
-    const room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => corpusNow });
+    const room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => corpusNow });
     try {
       const written = fill(room, count);
       const { search, raw } = searches(room);
@@ -54,9 +54,9 @@ export async function* run(counts: readonly number[] = sizes): AsyncGenerator<Be
 }
 
 /** Microseconds an item. */
-function fill(room: CompilerRoom, count: number): number {
+function fill(room: CompilerFixture, count: number): number {
   const start = performance.now();
-  let batch: Parameters<CompilerRoom["put"]>[0][number][] = [];
+  let batch: Parameters<CompilerFixture["put"]>[0][number][] = [];
   for (const item of corpus(count)) {
     batch.push(item);
     if (batch.length < itemsInTransaction) continue;
@@ -67,7 +67,7 @@ function fill(room: CompilerRoom, count: number): number {
   return ((performance.now() - start) * 1_000) / count;
 }
 
-function ask(room: CompilerRoom, query: string) {
+function ask(room: CompilerFixture, query: string) {
   return room.search.search({
     ...{ query, namespace: null, tags: [], minConfidence: 0, limit: 10, questId: null, now: corpusNow },
     tiers: ["core", "working", "episodic", "archival"],
@@ -75,7 +75,7 @@ function ask(room: CompilerRoom, query: string) {
 }
 
 /** Ours and the raw query take turns, so that both meet the machine in the same state. The first round warms up. */
-function searches(room: CompilerRoom): { search: Times; raw: Times } {
+function searches(room: CompilerFixture): { search: Times; raw: Times } {
   const rank = room.storage.db.prepare<[string], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rank LIMIT 10");
   const ours: number[] = [];
   const bare: number[] = [];

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createHostShell } from "../../agent-server/sandbox/host-shell.ts";
 import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import type { BenchRow } from "./bench-row.ts";
 
@@ -35,7 +35,7 @@ function bare(command: string, cwd: string): Promise<number> {
 
 /** A call of the sandbox beside one of bubblewrap by itself and of a bare shell; many at once; a flood of output. */
 export async function run(): Promise<BenchRow[]> {
-  const room = createSandboxRoom();
+  const room = createSandboxFixture();
   const os = openOsShell(room);
   const host = createHostShell({ workspace: room.workspace, dataDir: room.dataDir, enabled: () => true });
   const once = (shell: ShellProvider, command: string) =>

@@ -5,7 +5,7 @@ import { openContainer, residentBytes, sandboxSettings } from "../support/engine
 import { smallImage, startEngine } from "../support/engine/engine.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import type { BenchRow } from "./bench-row.ts";
 
@@ -23,7 +23,7 @@ export async function run(): Promise<BenchRow[]> {
     return [];
   }
   const engine = await startEngine();
-  const room = createSandboxRoom();
+  const room = createSandboxFixture();
   const docker = new Dockerode({ socketPath: engine.socket });
   const shell = openContainer(room, `unix://${engine.socket}`, limits);
   try {
@@ -130,7 +130,7 @@ async function read(stream: NodeJS.ReadableStream): Promise<void> {
   });
 }
 
-async function image(room: ReturnType<typeof createSandboxRoom>, host: string, docker: Dockerode): Promise<Times> {
+async function image(room: ReturnType<typeof createSandboxFixture>, host: string, docker: Dockerode): Promise<Times> {
   const folder = join(room.dataDir, "config/sandbox");
   mkdirSync(folder, { recursive: true });
   const settings = () => ({ settings: sandboxSettings(limits, { image: "shipped" }), problem: null });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
+import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const server = "kestrel-7";
@@ -42,7 +42,7 @@ function answer(request: SeenRequest): Turn {
 
 /** What one task learns, a later one uses, and the owner takes back: seen in a real editor. */
 describe("memory", () => {
-  let room: EditorRoom;
+  let room: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   let warRoom: Frame;
@@ -55,7 +55,7 @@ describe("memory", () => {
   };
 
   beforeAll(async () => {
-    room = await openEditorRoom({ script: answer, settings: { "window.autoDetectColorScheme": true } });
+    room = await openEditorFixture({ script: answer, settings: { "window.autoDetectColorScheme": true } });
     ({ workbench } = room);
     chat = await openChat(workbench);
   });
@@ -154,7 +154,7 @@ describe("memory", () => {
     await said(chat, `It is called ${server}.`).waitFor();
   });
 
-  it("is found from anywhere by the palette, which leads to it in the War Room", async () => {
+  it("is found from anywhere by the palette, which leads to it in the War Fixture", async () => {
     await workbench.command("Lancelot: Search Memory");
     const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
     await workbench.page.locator(".quick-input-widget input.input").fill("staging server");

@@ -3,14 +3,14 @@ import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byWords } from "../support/model-server/script.ts";
 import { faults, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
+import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");
 
 /** The owner's word is given in the editor's own dialogs, which no page of ours draws. */
 describe("the owner's word on the safeguards", () => {
-  let editor: EditorRoom;
+  let editor: EditorFixture;
   let workbench: Workbench;
   let room: Frame;
 
@@ -24,7 +24,7 @@ describe("the owner's word on the safeguards", () => {
   const activeVersion = (version: string): Locator => room.locator(".version", { hasText: version, has: room.locator(".verdict-allow") });
 
   beforeAll(async () => {
-    editor = await openEditorRoom({
+    editor = await openEditorFixture({
       script: byWords({
         "Amend the soul": [
           {
@@ -41,12 +41,12 @@ describe("the owner's word on the safeguards", () => {
       }),
     });
     ({ workbench } = editor);
-    await workbench.command("Lancelot: Open War Room");
+    await workbench.command("Lancelot: Open War Fixture");
     room = await workbench.view("war-room");
   });
   afterAll(() => editor?.close());
 
-  it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
+  it("safe mode is switched in the War Fixture by the editor's dialog, and shown when it is so", async () => {
     await tab("governance");
     const toggle = room.getByRole("switch");
     await toggle.click();
@@ -106,7 +106,7 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "max_concurrent_jobs: 4" }).waitFor();
     await workbench.shot("31-soul-diff");
 
-    await workbench.command("Lancelot: Open War Room");
+    await workbench.command("Lancelot: Open War Fixture");
     await room.getByTestId("approve-soul:v2").waitFor();
     await room.getByText("+  max_concurrent_jobs: 4").waitFor();
     expect(await faults(room)).toEqual([]);
@@ -148,7 +148,7 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".quick-input-title", { hasText: "Reject soul" }).waitFor();
     await page.keyboard.press("Enter");
     await press("Reject");
-    await workbench.command("Lancelot: Open War Room");
+    await workbench.command("Lancelot: Open War Fixture");
     await room.getByTestId("empty:git-pull-request").waitFor();
   });
 

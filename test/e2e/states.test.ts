@@ -7,7 +7,7 @@ import { byWords } from "../support/model-server/script.ts";
 import type { ModelServer } from "../support/model-server/server.ts";
 import type { Turn } from "../support/model-server/turn.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
+import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 function call(name: string, args: unknown): Turn {
@@ -15,12 +15,12 @@ function call(name: string, args: unknown): Turn {
 }
 
 describe("without a key and a local model", () => {
-  let room: EditorRoom;
+  let room: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
 
   beforeAll(async () => {
-    room = await openEditorRoom({});
+    room = await openEditorFixture({});
     ({ workbench } = room);
     chat = await openChat(workbench);
   });
@@ -66,7 +66,7 @@ describe("with a model", () => {
   const remove = call("delete_file", { path: "src/cart.js" });
   const minutes = { old_text: "const minutes = Math.floor(seconds / 60);", new_text: "const minutes = Math.floor((seconds % 3600) / 60);" };
   const edit = (path: string, change: { old_text: string; new_text: string }) => ({ name: "edit_file", args: { path, ...change } });
-  let room: EditorRoom;
+  let room: EditorFixture;
   let server: ModelServer;
   let workbench: Workbench;
   let chat: Frame;
@@ -75,7 +75,7 @@ describe("with a model", () => {
   const told = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
 
   beforeAll(async () => {
-    room = await openEditorRoom({
+    room = await openEditorFixture({
       files: { ".env": "TOKEN=1234\n" },
       // A browser's workbench saves by itself after a second, unless told otherwise; a busy machine takes longer than that.
       settings: { "files.autoSave": "off" },

@@ -7,7 +7,7 @@ import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import type { Turn } from "../support/model-server/turn.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
+import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const run = (command: string): Turn => ({ text: "I run it.", toolCalls: [{ name: "run_command", args: { command } }] });
@@ -17,14 +17,14 @@ const endless = "for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done";
 
 /** Commands in a real sandbox, seen and handled in a real editor. Engines have tests of their own; here the system's sandbox runs them. */
 describe("commands", () => {
-  let room: EditorRoom;
+  let room: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   const card = (title: string): Locator => chat.locator(".tool", { has: chat.locator(".tool-title", { hasText: title }) }).last();
   const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
 
   beforeAll(async () => {
-    room = await openEditorRoom({
+    room = await openEditorFixture({
       // Then a terminal's lines are in the page, to be read.
       settings: { "terminal.integrated.gpuAcceleration": "off" },
       owners: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
@@ -131,8 +131,8 @@ describe("commands", () => {
     expect(await ticking.getByTestId("stop").count()).toBe(0);
   });
 
-  it("are set out in the War Room: where they run, providers, routes, Doctor, receipts", async () => {
-    await workbench.command("Lancelot: Open War Room");
+  it("are set out in the War Fixture: where they run, providers, routes, Doctor, receipts", async () => {
+    await workbench.command("Lancelot: Open War Fixture");
     const warRoom = await workbench.view("war-room");
     await warRoom.locator("#tab-tools").click();
     await warRoom.locator(".sandbox-place .codicon-shield").waitFor();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
-import { type EditorRoom, openEditorRoom } from "../support/workbench/editor-fixture.ts";
+import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 /** 4,000 tokens read and 1,000 written at 100 dollars a million: 50 cents an answer. */
@@ -14,7 +14,7 @@ const prices = 'updated: 2026-11-22\nprices:\n  - { provider: work, models: ["*"
 
 /** What an answer costs, seen and limited in a real editor. */
 describe("usage and cost", () => {
-  let room: EditorRoom;
+  let room: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   let warRoom: Frame;
@@ -23,7 +23,7 @@ describe("usage and cost", () => {
   const block = (id: string): Locator => warRoom.getByTestId(`usage:${id}`);
 
   beforeAll(async () => {
-    room = await openEditorRoom({
+    room = await openEditorFixture({
       owners: { "config/prices.yaml": prices },
       script: byWords({
         "What is here": [{ text: "A small shop.", usage }],
@@ -47,7 +47,7 @@ describe("usage and cost", () => {
     await workbench.shot("64-cost");
   });
 
-  it("are set out in the War Room, and a cap set there stops the next call", async () => {
+  it("are set out in the War Fixture, and a cap set there stops the next call", async () => {
     await cost(/\$/).click();
     warRoom = await workbench.view("war-room");
     await block("today").getByText("$0.50").waitFor();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
+import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import { runHost } from "../support/tools/killed-host.ts";
 import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
@@ -23,7 +23,7 @@ describe("the store of before-images", () => {
 
   it("is whole after a collection that was killed, at any point of it", async () => {
     const settings = { max_total_bytes: 1_000_000, keep_days: 30 };
-    const room = createEffectsRoom({ base, settings });
+    const room = createEffectsFixture({ base, settings });
     makeManyFiles(room.workspace, 500);
     const before = pictureOf(room.workspace);
     await room.sh("for f in packages/*/*/*/*.ts; do echo open >> $f; done", { questId: "open" });
@@ -33,7 +33,7 @@ describe("the store of before-images", () => {
     const { took } = await runHost([base, "collect"], { word: "begun", after: 15 });
     for (let round = 1; round < 6; round += 1) await runHost([base, "collect"], { word: "begun", after: Math.max(5, took) * round });
 
-    const after = createEffectsRoom({
+    const after = createEffectsFixture({
       base,
       settings,
       isQuestOpen: (questId) => questId === "open",
@@ -49,7 +49,7 @@ describe("the store of before-images", () => {
   });
 
   it("says what to do when there is no space left, before anything is run", async () => {
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     room.write("big.bin", randomBytes(3_900_000));
     const before = pictureOf(room.workspace);
     room.close();
@@ -61,7 +61,7 @@ describe("the store of before-images", () => {
       checkpoints: 0,
       receipt: "failure",
     });
-    const again = createEffectsRoom({ base });
+    const again = createEffectsFixture({ base });
     expect(pictureOf(again.workspace)).toEqual(before);
     const { touched } = await again.sh("rm big.bin");
     expect(touched.files).toEqual([{ path: "big.bin", kind: "deleted", undoable: true }]);
@@ -71,7 +71,7 @@ describe("the store of before-images", () => {
   });
 
   it("holds a repository of a hundred thousand files, and puts back what a command did to thousands of them", async () => {
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     makeManyFiles(room.workspace, 100_000);
     const before = pictureOf(join(room.workspace, "packages/p1"));
     const dependencies = pictureOf(join(room.workspace, "node_modules/p3"));

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deploy } from "../../agent-server/tools/catalog/deploy.ts";
 import { type PlainShell, plainShell } from "../support/tools/plain-shell.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let base = "";
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 let shell: PlainShell;
 let asked: { title: string; detail: string }[] = [];
 let network = false;
@@ -21,13 +21,13 @@ beforeEach(() => {
   open();
 });
 afterEach(async () => {
-  await room.tools.close(0);
-  room.close();
+  await fixture.tools.close(0);
+  fixture.close();
   rmSync(base, { recursive: true, force: true });
 });
 
-function open(options: ToolsRoomOptions = {}): void {
-  room = createToolsRoom({
+function open(options: ToolsFixtureOptions = {}): void {
+  fixture = createToolsFixture({
     base,
     catalog: [deploy],
     posture: "autonomous",
@@ -41,7 +41,7 @@ function open(options: ToolsRoomOptions = {}): void {
     }),
     ...options,
   });
-  room.answer("allow_once");
+  fixture.answer("allow_once");
 }
 
 const declare = (yaml: string, workspace = join(base, "proj")) =>
@@ -49,15 +49,15 @@ const declare = (yaml: string, workspace = join(base, "proj")) =>
     join(base, "data/config/deploy.yaml"),
     `version: 1\nworkspaces:\n  ${JSON.stringify(workspace)}:\n${yaml.replaceAll(/^/gm, "    ")}\n`,
   );
-const run = (action: string, target?: string) => room.run("deploy", { action, ...(target === undefined ? {} : { target }) });
-const receipt = (id: string | null) => room.ledger.get(id ?? "");
+const run = (action: string, target?: string) => fixture.run("deploy", { action, ...(target === undefined ? {} : { target }) });
+const receipt = (id: string | null) => fixture.ledger.get(id ?? "");
 
 describe("deploy", () => {
   it.each([["build"], ["test"], ["package"]])("%s: runs what is declared, in its folder, at T2", async (action) => {
     declare(`${action}: { command: "echo done; touch built", folder: packages }`);
     const outcome = await run(action);
     expect(outcome.text).toMatch(/^Exit code 0[^]*done/);
-    expect(existsSync(room.path("packages/built"))).toBe(true);
+    expect(existsSync(fixture.path("packages/built"))).toBe(true);
     expect(receipt(outcome.receiptId)).toMatchObject({
       status: "success",
       riskTier: "T2",
@@ -68,13 +68,13 @@ describe("deploy", () => {
   });
 
   it("what it changed in the workspace goes back with undo", async () => {
-    room.write("a.txt", "before\n");
+    fixture.write("a.txt", "before\n");
     declare("build: echo after > a.txt && echo new > b.txt");
     await run("build");
-    expect(room.read("a.txt")).toBe("after\n");
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect(room.read("a.txt")).toBe("before\n");
-    expect(existsSync(room.path("b.txt"))).toBe(false);
+    expect(fixture.read("a.txt")).toBe("after\n");
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect(fixture.read("a.txt")).toBe("before\n");
+    expect(existsSync(fixture.path("b.txt"))).toBe(false);
   });
 
   it("a command that fails is a failure, with what it said", async () => {
@@ -88,7 +88,7 @@ describe("deploy", () => {
 
   it("deploy: asks each time, once, with the command, the look afterwards and where it runs", async () => {
     declare(`targets:\n  staging:\n    deploy: { command: echo to staging, verify: "test -f ok" }`);
-    room.write("ok", "");
+    fixture.write("ok", "");
     for (const time of [1, 2]) {
       const outcome = await run("deploy", "staging");
       expect(outcome.isError).toBe(false);
@@ -104,7 +104,7 @@ describe("deploy", () => {
 
   it("deploy: nothing runs when the owner says no", async () => {
     declare("deploy: echo gone");
-    room.answer("deny");
+    fixture.answer("deny");
     expect((await run("deploy")).card.status).toBe("denied");
     expect(shell.begun).toEqual([]);
   });
@@ -146,9 +146,9 @@ describe("deploy", () => {
   });
 
   it("counts what the owner declared, not what the repository says of itself", async () => {
-    mkdirSync(room.path("config"));
-    room.write("config/deploy.yaml", "version: 1\nworkspaces: {}\nbuild: echo mine\n");
-    room.write("deploy.yaml", "build: echo mine\n");
+    mkdirSync(fixture.path("config"));
+    fixture.write("config/deploy.yaml", "version: 1\nworkspaces: {}\nbuild: echo mine\n");
+    fixture.write("deploy.yaml", "build: echo mine\n");
     expect((await run("build")).text).toContain("has declared no command");
     expect(shell.begun).toEqual([]);
   });
@@ -171,9 +171,9 @@ describe("deploy", () => {
     declare(yaml);
     expect((await run("build")).text).toMatch(words);
     expect(shell.begun).toEqual([]);
-    await room.tools.routing.health();
-    expect(room.tools.routing.providers().find(({ id }) => id === "declared-commands")?.health.status).toBe("down");
-    expect((await room.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(words);
+    await fixture.tools.routing.health();
+    expect(fixture.tools.routing.providers().find(({ id }) => id === "declared-commands")?.health.status).toBe("down");
+    expect((await fixture.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(words);
   });
 
   it("counts again at once when the file is mended, however often it was asked meanwhile", async () => {
@@ -205,7 +205,7 @@ describe("deploy", () => {
   });
 
   it("runs nothing in a restricted workspace", async () => {
-    room.close();
+    fixture.close();
     open({ trusted: false });
     declare("build: echo");
     expect((await run("build")).card.status).toBe("denied");

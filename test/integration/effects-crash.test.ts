@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
+import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import { runHost } from "../support/tools/killed-host.ts";
 import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
@@ -18,7 +18,7 @@ describe("a host that is killed", () => {
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
   const fill = async (files: number) => {
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     makeManyFiles(room.workspace, files);
     await room.sh(
       "mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt; git init -q . && git add packages && git commit -qm one",
@@ -38,7 +38,7 @@ describe("a host that is killed", () => {
     const ended = await runHost([base, "command", `${change}; echo running; sleep 60`], { word: "running", after: 5 });
     expect(ended.done).toBe(false);
 
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     await room.ready;
     const recovered = room.ledger.search({ query: "effects.recover", limit: 1 }).items[0];
     expect(recovered).toMatchObject({ status: "success", questId: "q1", outputs: { changedTotal: expect.any(Number) } });
@@ -60,7 +60,7 @@ describe("a host that is killed", () => {
     const before = await fill(2_000);
     rmSync(join(base, "data/effects"), { recursive: true });
     const ended = await runHost([base, "command", "echo never > never.txt"], { word: "begun", after: 20 });
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     await room.ready;
     if (!ended.done) {
       expect(pictureOf(room.workspace)).toEqual(before);
@@ -72,7 +72,7 @@ describe("a host that is killed", () => {
   });
 
   it("at any point of a restore: the next one completes it, and nothing is lost", async () => {
-    const room = createEffectsRoom({ base });
+    const room = createEffectsFixture({ base });
     makeManyFiles(room.workspace, 250);
     await room.sh("mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt", { questId: null });
     const before = pictureOf(room.workspace);
@@ -86,12 +86,12 @@ describe("a host that is killed", () => {
     let completed = 0;
     let killed = 0;
     for (let round = 0; round < kills; round += 1) {
-      const start = createEffectsRoom({ base });
+      const start = createEffectsFixture({ base });
       await start.ready;
       const [newest] = start.checkpoints.list({ limit: 1 });
       start.close();
       const ended = await runHost([base, "restore", newest?.id ?? ""], { word: "begun", after: (took * (round + 0.5)) / kills });
-      const next = createEffectsRoom({ base });
+      const next = createEffectsFixture({ base });
       await next.ready;
       const other: "before" | "after" = at === "before" ? "after" : "before";
       const [latest] = next.checkpoints.list({ limit: 1 });
@@ -106,7 +106,7 @@ describe("a host that is killed", () => {
     }
     expect(killed).toBeGreaterThan(kills / 2);
     expect(completed).toBeGreaterThan(0);
-    const last = createEffectsRoom({ base });
+    const last = createEffectsFixture({ base });
     expect(await last.ledger.verify()).toMatchObject({ ok: true });
     expect(last.ledger.search({ query: "checkpoint_restore.resume", limit: 50 }).items.length).toBeGreaterThan(0);
     last.close();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
-import { createEffectsRoom } from "../support/tools/effects-fixture.ts";
+import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import { anyTree, become, pictureOf } from "../support/tools/tree.ts";
 import { runs } from "../support/soak.ts";
 
@@ -12,7 +12,7 @@ const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 describe("any tree a command makes of any other", () => {
   const base = realpathSync(mkdtempSync(join(folder, "lancelot-trees-")));
-  const room = createEffectsRoom({ base });
+  const room = createEffectsFixture({ base });
   afterAll(() => {
     room.close();
     rmSync(base, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { createNetworkPolicy } from "../../agent-server/governance/policy/networ
 import { checkedLookup, createRedactor } from "../../agent-server/security/security.ts";
 import { createEgressProxy, type EgressConnection, type EgressProxy } from "../../agent-server/sandbox/egress.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { startTlsServer, type TlsServer } from "../support/sandbox/tls-server.ts";
 
@@ -301,9 +301,9 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   describe("from the sandbox", () => {
-    let room: SandboxRoom;
+    let room: SandboxFixture;
     beforeAll(() => {
-      room = createSandboxRoom();
+      room = createSandboxFixture();
       copyFileSync(server.certificate, join(room.workspace, "certificate.pem"));
     });
     afterAll(() => room.close());

@@ -8,12 +8,12 @@ import type { Intent } from "../../agent-server/contract/governance.ts";
 import type { Governance } from "../../agent-server/governance/governance.ts";
 import { stagingFolder, sweepStaging } from "../../agent-server/workspace/git/clone-staging.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../support/tools/git-http.ts";
-import { createGitRoom, type GitRoom, put } from "../support/tools/git-fixture.ts";
-import type { ToolsRoomOptions } from "../support/tools-fixture.ts";
+import { createGitFixture, type GitFixture, put } from "../support/tools/git-fixture.ts";
+import type { ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
-let room: GitRoom;
+let room: GitFixture;
 let server: GitServer;
 
 /** The real gate, but for its list of hosts: what would reach this test's server is asked of the owner, as any listed host is. */
@@ -31,8 +31,8 @@ function withServer(real: Governance): Governance {
   };
 }
 
-function open(options: ToolsRoomOptions = {}): void {
-  room = createGitRoom({ base, home, ...options });
+function open(options: ToolsFixtureOptions = {}): void {
+  room = createGitFixture({ base, home, ...options });
   room.answer("allow_once");
 }
 
@@ -51,7 +51,7 @@ function publish(name = "project.git"): string {
 }
 
 /** The network is on, with the shipped list of hosts. */
-const networked: ToolsRoomOptions = { wrap: withServer, networkEnabled: () => true };
+const networked: ToolsFixtureOptions = { wrap: withServer, networkEnabled: () => true };
 
 beforeEach(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-transfer-")));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ownerEnv, put } from "../support/tools/git-fixture.ts";
 import { buildTemplate, type Trap, traps, type TrapWorld } from "../support/tools/git-traps.ts";
-import { createToolsRoom, snapshotTree } from "../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree } from "../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
@@ -101,7 +101,7 @@ describe("a repository full of traps", () => {
     async (_name, trap, number) => {
       const world = build(trap, number);
       const before = outsideOf(world, trap);
-      const room = createToolsRoom({
+      const room = createToolsFixture({
         base: join(base, `room-${number}`),
         workspace: world.repo,
         home,
@@ -143,7 +143,7 @@ describe("a repository full of traps", () => {
 
   it("and git works as ever in a repository without any", async () => {
     const world = build({ name: "none", build: () => undefined }, 999);
-    const room = createToolsRoom({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
+    const room = createToolsFixture({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
     room.answer("allow_once");
     const failed: string[] = [];
     for (const [tool, args] of calls({ name: "none", build: () => undefined })) {

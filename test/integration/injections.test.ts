@@ -99,7 +99,7 @@ beforeAll(async () => {
   dataDir = join(base, "data");
   home = join(base, "home");
   for (const folder of [workspace, dataDir, home]) mkdirSync(folder, { recursive: true });
-  // Before the host looks: what must not be reached is the test's own.
+  // Before the host reads: what must not be reached is the test's own.
   process.env["HOME"] = home;
   mkdirSync(join(home, ".ssh"));
   writeFileSync(join(home, ".ssh/id_rsa"), `-----BEGIN OPENSSH PRIVATE KEY-----\n${secrets[1]}\n-----END OPENSSH PRIVATE KEY-----\n`);

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { createServers, type Servers } from "../../agent-server/models/servers/servers.ts";
 import { createGatedFetch } from "../../agent-server/security/security.ts";
 import { type PlayedKind, type PlayedServer, playModelServer, serve } from "../support/models/model-servers.ts";
-import { ask, createModelsRoom, failure } from "../support/models-fixture.ts";
+import { ask, createModelsFixture, failure } from "../support/models-fixture.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -123,7 +123,7 @@ describe("a server the owner chooses", () => {
     "%s answers from then on, and nothing was written before",
     async (kind) => {
       const server = await play(kind, ["qwen3:4b"], { words: "Hello from here." });
-      const room = createModelsRoom({ yaml: owners });
+      const room = createModelsFixture({ yaml: owners });
       open.push(room);
       const file = join(room.dataDir, "config/models.yaml");
       await room.models.localOperations.servers(signal());
@@ -150,7 +150,7 @@ describe("a server the owner chooses", () => {
 
   it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and answers in words are parsed instead", async (schema) => {
     const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
-    const room = createModelsRoom({ yaml: owners });
+    const room = createModelsFixture({ yaml: owners });
     open.push(room);
     await room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());
     const [found] = (await room.models.localOperations.servers(signal())).filter(({ provider }) => provider !== null);
@@ -168,7 +168,7 @@ describe("a server the owner chooses", () => {
 
   it("must be there, offer the model, and be on this machine", async () => {
     const server = await play("vllm", ["m"]);
-    const room = createModelsRoom({ yaml: owners });
+    const room = createModelsFixture({ yaml: owners });
     open.push(room);
     const use = (url: string, model: string) => failure(room.models.localOperations.useServer(url, model, signal()));
     expect(await use(`${server.origin}/v1`, "other")).toMatchObject({
@@ -186,8 +186,8 @@ describe("a server the owner chooses", () => {
 
   it("is not written while the environment decides, or the owner's file is broken", async () => {
     const server = await play("vllm", ["m"]);
-    const fixed = createModelsRoom({ env: { LANCELOT_PROVIDER: "anthropic" } });
-    const broken = createModelsRoom({ yaml: "providers: [" });
+    const fixed = createModelsFixture({ env: { LANCELOT_PROVIDER: "anthropic" } });
+    const broken = createModelsFixture({ yaml: "providers: [" });
     open.push(fixed, broken);
     for (const room of [fixed, broken])
       expect(await failure(room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal()))).toMatchObject({

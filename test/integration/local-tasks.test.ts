@@ -19,14 +19,14 @@ import { intentSamples } from "../support/models/intent-samples.ts";
 import { openEmbedder, prepareIntentModel } from "../support/models/intent-model.ts";
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
 import { randomSchema } from "../support/models/random-schemas.ts";
-import { ableModel, configDir, createTasksRoom, type TasksRoom } from "../support/models/tasks-fixture.ts";
+import { ableModel, configDir, createTasksFixture, type TasksFixture } from "../support/models/tasks-fixture.ts";
 import { runs } from "../support/soak.ts";
 
 const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
 const signal = new AbortController().signal;
-const rooms: TasksRoom[] = [];
-function openRoom(...over: Parameters<typeof createTasksRoom>): TasksRoom {
-  const room = createTasksRoom(...over);
+const rooms: TasksFixture[] = [];
+function openFixture(...over: Parameters<typeof createTasksFixture>): TasksFixture {
+  const room = createTasksFixture(...over);
   rooms.push(room);
   return room;
 }
@@ -78,7 +78,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   });
 
   it("classifies with a receipt of its own", async () => {
-    const { tasks, receipts, decisions, context } = openRoom({ embedder });
+    const { tasks, receipts, decisions, context } = openFixture({ embedder });
     await embedder.embed("warm", signal);
     const told = await tasks.classifyIntent({ text: "Could you rename the variable in src/cart.ts?" }, context);
     expect(told).toMatchObject({ intent: "EXEC_REQUEST", method: "embedding", requiresTools: true, risk: "high" });
@@ -95,7 +95,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
 
   it("goes by rules after its process was killed, and comes back", async () => {
     const mine = openEmbedder({ backoffMs: 200 });
-    const { tasks, receipts, context } = openRoom({ embedder: mine });
+    const { tasks, receipts, context } = openFixture({ embedder: mine });
     try {
       // The first one does not wait for the lane to be loaded.
       expect(await tasks.classifyIntent({ text: "Run the tests" }, context)).toMatchObject({ method: "rules" });
@@ -125,7 +125,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
       await vi.waitFor(() => expect(mine.warm()).toBe(true));
       const before = mine.pid() ?? 0;
       process.kill(before, "SIGSTOP");
-      const { tasks, context } = openRoom({ embedder: mine });
+      const { tasks, context } = openFixture({ embedder: mine });
       expect(await tasks.classifyIntent({ text: "Run the tests" }, context)).toMatchObject({ method: "rules" });
       await vi.waitFor(() => expect(mine.pid()).not.toBe(before));
       await vi.waitFor(() => expect(mine.warm()).toBe(true));
@@ -219,7 +219,7 @@ describe.skipIf(missing !== null)("answers in a grammar", () => {
 
   it("that do not hold their schema, or were cut off, never get through: the rules stand in, or it is said", async () => {
     const stream: Provider["stream"] = (request, call, stop) => local.provider.stream(request, { ...call, temperature: 1 }, stop);
-    const { tasks, receipts, context } = openRoom({ model: () => ableModel, stream });
+    const { tasks, receipts, context } = openFixture({ model: () => ableModel, stream });
     const methods = { model: 0, rules: 0, embedding: 0, none: 0 };
     await fc.assert(
       fc.asyncProperty(randomSchema(), fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), async (schema, text) => {
@@ -244,7 +244,7 @@ describe.skipIf(missing !== null)("answers in a grammar", () => {
 describe.skipIf(missing !== null)("TinyLlama, allowed every task", () => {
   const local = openLocal({ env: { ...process.env, LANCELOT_LOCAL_MODEL: "" } });
   afterAll(() => local.close());
-  const open = () => openRoom({ model: () => ({ ...ableModel, contextWindow: 2_048 }), stream: local.provider.stream });
+  const open = () => openFixture({ model: () => ({ ...ableModel, contextWindow: 2_048 }), stream: local.provider.stream });
 
   it("extracts what a schema asks for", async () => {
     const { tasks, receipts, context } = open();

@@ -14,7 +14,7 @@ import { receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { hostsMigration } from "../../agent-server/storage/hosts.ts";
 import { migrate } from "../../agent-server/storage/migrate.ts";
 import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
-import { openUpkeepRoom } from "../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture } from "../support/memory/upkeep-fixture.ts";
 
 let folder: string;
 let data: string;
@@ -86,7 +86,7 @@ describe("a data folder from before there was memory", () => {
 
 describe("memory of the first schema", () => {
   const [first, ...later] = memoryMigrations;
-  const open = (migrations: typeof memoryMigrations) => openUpkeepRoom({ dataDir: data, migrations });
+  const open = (migrations: typeof memoryMigrations) => openUpkeepFixture({ dataDir: data, migrations });
   const columns = `(id, tier, block, namespace, workspace, kind, content, confidence, tags, provenance, quest_id, commit_id, version,
     created_at, updated_at, weight, reinforced_at)`;
 

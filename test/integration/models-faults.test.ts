@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, type ModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture, failure, type ModelsFixture } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
@@ -22,13 +22,13 @@ async function start(script: Script): Promise<ModelServer> {
   return server;
 }
 
-function room(kind: Kind, baseUrl: string, options: Parameters<typeof createModelsRoom>[0] = {}): ModelsRoom {
+function room(kind: Kind, baseUrl: string, options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
   const yaml = `
 active: work
 providers:
   work: { kind: ${kind}, display_name: Our cluster, base_url: "${baseUrl}", fast: { model: some-model } }
 `;
-  const made = createModelsRoom({ yaml, keys, ...options });
+  const made = createModelsFixture({ yaml, keys, ...options });
   open.push(made);
   return made;
 }

@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSchema } from "../../agent-server/models/models.
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, Turn } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, type Answer, type ModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture, failure, type Answer, type ModelsFixture } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
@@ -27,8 +27,8 @@ async function start(script: Script, more: Partial<Parameters<typeof startModelS
   return server;
 }
 
-function room(server: ModelServer, kind: Kind, options: Parameters<typeof createModelsRoom>[0] = {}, model = names[kind]): ModelsRoom {
-  const made = createModelsRoom({ yaml: configFor(server, kind, model), keys, ...options });
+function room(server: ModelServer, kind: Kind, options: Parameters<typeof createModelsFixture>[0] = {}, model = names[kind]): ModelsFixture {
+  const made = createModelsFixture({ yaml: configFor(server, kind, model), keys, ...options });
   open.push(made);
   return made;
 }
@@ -219,7 +219,7 @@ it("sends no secret to a provider", async () => {
 describe("a local server in place of the embedded model", () => {
   it("answers with the first model it offers, without a key, as a small one", async () => {
     const server = await start(inOrder({ text: "from here" }), { models: ["loaded-model", "other"] });
-    const made = createModelsRoom({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
+    const made = createModelsFixture({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
     open.push(made);
     expect(await made.models.active()).toMatchObject({ provider: "local", kind: "local", model: "loaded-model", small: true });
     expect((await ask(made.models, {})).text).toBe("from here");
@@ -228,7 +228,7 @@ describe("a local server in place of the embedded model", () => {
 
   it("says so when it has no model", async () => {
     const server = await start(inOrder({}), { models: [] });
-    const made = createModelsRoom({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
+    const made = createModelsFixture({ yaml: `local: { url: "${server.url("openai_compatible")}" }\n` });
     open.push(made);
     expect(await failure(ask(made.models, {}))).toMatchObject({ code: "unavailable" });
   });

@@ -8,7 +8,7 @@ import { createGatedFetch } from "../../agent-server/security/security.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture, failure, localIn, type ModelsFixture } from "../support/models-fixture.ts";
 
 const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g" };
 const chat = { type: "chat", text: "Hello" };
@@ -24,9 +24,9 @@ async function start(script: Script, port = 0): Promise<ModelServer> {
   return server;
 }
 
-type Options = NonNullable<Parameters<typeof createModelsRoom>[0]>;
-function roomOf(providers: string, options: Options = {}): ModelsRoom {
-  const made = createModelsRoom({ yaml: `active: work\nproviders:\n${providers}`, keys, ...options });
+type Options = NonNullable<Parameters<typeof createModelsFixture>[0]>;
+function roomOf(providers: string, options: Options = {}): ModelsFixture {
+  const made = createModelsFixture({ yaml: `active: work\nproviders:\n${providers}`, keys, ...options });
   open.push(made);
   return made;
 }
@@ -38,11 +38,11 @@ const spare = (server: ModelServer): string =>
 const third = (server: ModelServer): string =>
   `  third: { kind: gemini, display_name: Third, base_url: "${server.url("gemini")}", fast: { model: third-quick } }\n`;
 
-const run = (made: ModelsRoom, signal?: AbortSignal) => ask(made.models, {}, signal, { task: chat });
-const rules = (made: ModelsRoom) =>
+const run = (made: ModelsFixture, signal?: AbortSignal) => ask(made.models, {}, signal, { task: chat });
+const rules = (made: ModelsFixture) =>
   made.models.router.decisions({ limit: 50 }).items.map(({ rule, provider, success }) => [rule, provider, success]);
 const reasons = (events: readonly ModelEvent[]): string[] => events.flatMap((event) => (event.type === "retry" ? [event.reason] : []));
-const breakerReceipts = (made: ModelsRoom): string[] =>
+const breakerReceipts = (made: ModelsFixture): string[] =>
   made.ledger
     .search({ query: "provider_breaker", limit: 50 })
     .items.toReversed()

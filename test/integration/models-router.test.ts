@@ -4,7 +4,7 @@ import { createUsage, type ModelEvent } from "../../agent-server/models/models.t
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest } from "../support/model-server/turn.ts";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture, failure, localIn, type ModelsFixture } from "../support/models-fixture.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
@@ -23,14 +23,14 @@ async function start(script: Script): Promise<ModelServer> {
 
 const profiles =
   "fast: { model: quick }, deep: { model: strong, thinking: { enabled: true, budget_tokens: 2000 } }, cache: { model: cheap }";
-function room(server: ModelServer, options: Parameters<typeof createModelsRoom>[0] & { kind?: Kind; lanes?: string } = {}): ModelsRoom {
+function room(server: ModelServer, options: Parameters<typeof createModelsFixture>[0] & { kind?: Kind; lanes?: string } = {}): ModelsFixture {
   const { kind = "anthropic", lanes = profiles, ...rest } = options;
   const yaml = `
 active: work
 providers:
   work: { kind: ${kind}, display_name: Our cluster, base_url: "${server.url(kind)}", ${lanes} }
 `;
-  const made = createModelsRoom({ yaml, keys, ...rest });
+  const made = createModelsFixture({ yaml, keys, ...rest });
   open.push(made);
   return made;
 }
@@ -39,7 +39,7 @@ const chat = { type: "chat", text: "Hello" };
 const plan = { type: "plan", text: "Plan it" };
 const asked = ({ requests }: ModelServer): string[] => requests.map(({ model }) => model);
 const routed = (events: readonly ModelEvent[]) => events.flatMap((event) => (event.type === "routed" ? [event.by] : []));
-const decisionsOf = ({ models }: ModelsRoom): RouterDecision[] => models.router.decisions({ limit: 50 }).items;
+const decisionsOf = ({ models }: ModelsFixture): RouterDecision[] => models.router.decisions({ limit: 50 }).items;
 const byModel =
   (turns: Record<string, Parameters<typeof inOrder>[0]>): Script =>
   ({ model }: SeenRequest) =>
@@ -222,7 +222,7 @@ describe("a decision", () => {
   });
 
   it("is made where nothing can answer, and says why", async () => {
-    const made = createModelsRoom({ local: localIn({ status: "absent" }) });
+    const made = createModelsFixture({ local: localIn({ status: "absent" }) });
     open.push(made);
     expect(await made.models.router.decide({ taskType: "chat", text: "Hi" }, undefined)).toMatchObject({
       lane: "flagship_fast",
@@ -243,7 +243,7 @@ describe("a decision", () => {
   });
 
   it("names the local model for local tasks, and for everything where it is all there is", async () => {
-    const made = createModelsRoom({ local: localIn({ status: "ready" }) });
+    const made = createModelsFixture({ local: localIn({ status: "ready" }) });
     open.push(made);
     expect(await made.models.router.decide({ taskType: "extract_json", text: "x" }, undefined)).toMatchObject({
       lane: "local_utility",
@@ -270,7 +270,7 @@ providers:
   other: { kind: openai, base_url: "${other.url("openai")}", fast: { model: other-quick }, deep: { model: other-strong } }
 `;
     const { XAI_API_KEY: _, ...some } = keys;
-    const made = createModelsRoom({ yaml, keys: some, local: localIn({ status: "ready" }) });
+    const made = createModelsFixture({ yaml, keys: some, local: localIn({ status: "ready" }) });
     open.push(made);
     return { made, work, other };
   };
@@ -290,7 +290,7 @@ providers:
   });
 
   it("of a model that the local one is not fails, and is not quietly something else", async () => {
-    const made = createModelsRoom({ local: localIn({ status: "ready" }) });
+    const made = createModelsFixture({ local: localIn({ status: "ready" }) });
     open.push(made);
     const error = await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { model: "large" } } }));
     expect(error).toMatchObject({ code: "unavailable", data: { action: "choose_model" } });
@@ -394,7 +394,7 @@ describe("router.yaml while it is used", () => {
   });
 
   it("is checked as a text", () => {
-    const made = createModelsRoom({});
+    const made = createModelsFixture({});
     open.push(made);
     expect(made.models.lint("router", "offline: nowhere\n")).toMatchObject([{ severity: "critical", line: 1 }]);
     expect(made.models.lint("router", "failover: [anthropic]\n")).toEqual([]);
@@ -446,7 +446,7 @@ describe("an answer in a schema", () => {
 });
 
 describe("caps and cost", () => {
-  const usageOf: NonNullable<NonNullable<Parameters<typeof createModelsRoom>[0]>["usageOf"]> = (of) =>
+  const usageOf: NonNullable<NonNullable<Parameters<typeof createModelsFixture>[0]>["usageOf"]> = (of) =>
     createUsage({ ...of, env: {}, emit: () => undefined, questName: () => null });
   const prices = "fast: { model: claude-sonnet-5-5 }, deep: { model: claude-opus-5-5 }";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import type { ModelMessage } from "../../agent-server/models/models.ts";
-import { ask, createModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture } from "../support/models-fixture.ts";
 
 it("the model server runs as a process of its own, from a script file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "lancelot-script-"));
@@ -23,7 +23,7 @@ it("the model server runs as a process of its own, from a script file", async ()
     const [line] = (await once(createInterface(server.stdout), "line")) as [string];
     const urls = JSON.parse(line) as Record<string, string>;
     const yaml = `active: work\nproviders: { work: { kind: anthropic, base_url: "${urls["anthropic"]}", fast: { model: claude-sonnet-5-5 } } }\n`;
-    const { models, waits, close } = createModelsRoom({ yaml, keys: { ANTHROPIC_API_KEY: "key" } });
+    const { models, waits, close } = createModelsFixture({ yaml, keys: { ANTHROPIC_API_KEY: "key" } });
     const asked: ModelMessage = { role: "user", content: [{ type: "text", text: "Please greet them." }] };
     const { done } = await ask(models, { messages: [asked] });
     expect(waits.length).toBe(1);

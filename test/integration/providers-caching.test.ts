@@ -4,7 +4,7 @@ import { createServerMemory } from "../../agent-server/models/providers/server-m
 import type { ModelMessage } from "../../agent-server/models/request.ts";
 import { createAccounts } from "../support/model-server/accounts.ts";
 import { inOrder } from "../support/model-server/script.ts";
-import { ask, createModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture } from "../support/models-fixture.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 import { playQuest, system, tools } from "../support/providers/long-quest.ts";
 import { collect, run, subjects, type Running, type Subject } from "../support/providers/subjects.ts";
@@ -127,7 +127,7 @@ it("leaves a receipt of what it makes and takes away at a provider, and nothing 
   const accounts = createAccounts();
   const server = await startModelServer({ script: inOrder({ text: "Done." }), accounts });
   const yaml = `active: work\nproviders: { work: { kind: gemini, base_url: "${server.url("gemini")}", fast: { model: gemini-3.8-flash } } }\n`;
-  const room = createModelsRoom({ yaml, keys: { GEMINI_API_KEY: "k" } });
+  const room = createModelsFixture({ yaml, keys: { GEMINI_API_KEY: "k" } });
   let closed = false;
   try {
     for (let time = 0; time < 2; time++) await ask(room.models, { system, tools, cacheKey: "quest-1" });

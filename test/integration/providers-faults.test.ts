@@ -28,7 +28,7 @@ import { openWindow, type Window } from "../support/host/window.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { type Fault, plainShell } from "../support/tools/plain-shell.ts";
 import { openWeb } from "../support/tools/web-site.ts";
-import { createToolsRoom, ripgrepPath, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, ripgrepPath, type ToolsFixture } from "../support/tools-fixture.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 
 /** Runs a command as tools that run commands do, without what is not about providers. */
@@ -43,7 +43,7 @@ const sh = defineTool({
   provider: { name: "shell", version: "1" },
   routed: true,
   title: ({ command }) => command,
-  looks: () => [],
+  reads: () => [],
   plan: ({ command }, scope) =>
     Promise.resolve({
       kind: "effect",
@@ -53,7 +53,7 @@ const sh = defineTool({
       run: async ({ receiptId }) => {
         let said = "";
         const { value, provider, tried } = await runInShell(
-          scope.attempt,
+          scope.runOnProvider,
           {
             command,
             cwd: scope.workspace,
@@ -79,37 +79,37 @@ const sh = defineTool({
     }),
 });
 
-const times = { timeout: 300, rest: 60_000, grace: 200 };
+const times = { timeout: 300, cooldown: 60_000, grace: 200 };
 let base = "";
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-faults-")));
 });
 afterEach(async () => {
-  await room.tools.close(0);
-  room.close();
+  await fixture.tools.close(0);
+  fixture.close();
   rmSync(base, { recursive: true, force: true });
 });
 
 function receipts(name: string): Receipt[] {
-  return room.ledger
+  return fixture.ledger
     .search({ limit: 200 })
     .items.filter(({ actionName }) => actionName === name)
     .toReversed();
 }
 function healthOf(id: string) {
-  return room.tools.routing.providers().find((provider) => provider.id === id)?.health;
+  return fixture.tools.routing.providers().find((provider) => provider.id === id)?.health;
 }
 
 describe("places for commands", () => {
   function open(...faults: [string, Fault, "host"?][]) {
     const shells = faults.map(([id, fault, place]) => plainShell(id, { fault, ...(place === undefined ? {} : { place }) }));
-    room = createToolsRoom({
+    fixture = createToolsFixture({
       base,
       catalog: [sh],
       given: { shells, healthTimes: times, flag: (name) => name === "TOOLS_HOST_EXECUTION" },
     });
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     return shells;
   }
 
@@ -131,11 +131,11 @@ describe("places for commands", () => {
     "%s: the command is run once or not at all, and the receipts tell by whom",
     async (fault, { does, words, failover, health }) => {
       const [one, two] = open(["one", fault], ["two", "none"]);
-      const outcome = await room.run("sh", { command: "echo hello; echo x >> ran" });
+      const outcome = await fixture.run("sh", { command: "echo hello; echo x >> ran" });
       expect(outcome.text).toMatch(words);
       expect([one?.begun.length, two?.begun.length]).toEqual(does === "first" ? [1, 0] : does === "second" ? [0, 1] : [0, 0]);
       expect(healthOf("one")?.status).toBe(health);
-      const own = room.ledger.get(outcome.receiptId ?? "");
+      const own = fixture.ledger.get(outcome.receiptId ?? "");
       const planned = fault === "down" || fault === "silent" || fault === "broken_probe" ? "two" : "one";
       expect(own?.metadata).toMatchObject({ provider: { name: planned, version: "1.0" }, route: { reason: expect.any(String) as string } });
       const failovers = receipts("route.failover");
@@ -157,40 +157,40 @@ describe("places for commands", () => {
     ["fails_begun", /failed after it had begun/],
   ])("%s alone: a clear error", async (fault, words) => {
     open(["one", fault]);
-    const outcome = await room.run("sh", { command: "echo hello" });
+    const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.isError).toBe(true);
     expect(outcome.text).toMatch(words);
-    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
   it("one that neither begins nor stops is not taken over: it might begin yet", async () => {
     const [, two] = open(["one", "deaf"], ["two", "none"]);
-    const outcome = await room.run("sh", { command: "echo hello" });
+    const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.text).toContain("could not be stopped either, so nothing else is tried");
     expect(two?.begun).toEqual([]);
   });
 
   it("one that begins after it was given up does nothing", async () => {
     const [one] = open(["one", "slow"], ["two", "none"]);
-    await room.run("sh", { command: "echo hello" });
+    await fixture.run("sh", { command: "echo hello" });
     expect(one?.begun).toEqual([]);
   });
 
   it("one that lies about its health is found out by its failures, rests, and is back when it works", async () => {
     const [one, two] = open(["one", "liar"], ["two", "none"]);
-    for (let time = 0; time < 3; time += 1) await room.run("sh", { command: "true" });
+    for (let time = 0; time < 3; time += 1) await fixture.run("sh", { command: "true" });
     expect(healthOf("one")).toMatchObject({ status: "down", message: expect.stringContaining("failed 3 times in a row") as string });
     expect(receipts("health_degraded")).toMatchObject([{ inputs: { provider: "one", from: "ok", to: "down" }, actionType: "system" }]);
-    await room.run("sh", { command: "true" });
+    await fixture.run("sh", { command: "true" });
     expect(receipts("route.failover")).toHaveLength(3);
     // It says that it is well again: one more lie is enough now.
-    await room.tools.routing.health();
+    await fixture.tools.routing.health();
     expect(healthOf("one")?.status).toBe("degraded");
-    await room.run("sh", { command: "true" });
+    await fixture.run("sh", { command: "true" });
     expect(healthOf("one")?.status).toBe("down");
     if (one !== undefined) one.fault = "none";
-    await room.tools.routing.health();
-    await room.run("sh", { command: "echo back" });
+    await fixture.tools.routing.health();
+    await fixture.run("sh", { command: "echo back" });
     expect(healthOf("one")?.status).toBe("ok");
     expect(one?.begun).toEqual(["echo back"]);
     expect(two?.begun).toHaveLength(5);
@@ -199,22 +199,22 @@ describe("places for commands", () => {
 
   it("one that came up meanwhile is found without waiting for the next look", async () => {
     const [one] = open(["one", "down"]);
-    expect((await room.run("sh", { command: "true" })).isError).toBe(true);
+    expect((await fixture.run("sh", { command: "true" })).isError).toBe(true);
     if (one !== undefined) one.fault = "none";
-    expect((await room.run("sh", { command: "true" })).isError).toBe(false);
+    expect((await fixture.run("sh", { command: "true" })).isError).toBe(false);
     expect(receipts("health_recovered")).toMatchObject([{ inputs: { provider: "one", from: "down", to: "ok" } }]);
   });
 
   it("what runs outside the sandbox never steps in for what failed inside it", async () => {
     const [, host] = open(["one", "liar"], ["host", "none", "host"]);
-    expect((await room.run("sh", { command: "true" })).text).toContain("There is no other way");
+    expect((await fixture.run("sh", { command: "true" })).text).toContain("There is no other way");
     expect(host?.begun).toEqual([]);
   });
 
   it("a stop goes through whatever the place does", async () => {
     open(["one", "deaf"]);
     const stop = new AbortController();
-    const running = room.run("sh", { command: "true" }, { signal: stop.signal });
+    const running = fixture.run("sh", { command: "true" }, { signal: stop.signal });
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
   });
@@ -242,22 +242,22 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     return file;
   }
   function open(rg = ripgrepPath) {
-    room = createToolsRoom({
+    fixture = createToolsFixture({
       base,
       catalog: [gitStatus, searchWorkspace, listFiles, readFile],
       given: { healthTimes: times, ripgrepPath: rg },
     });
-    room.write("a.txt", "alpha\n");
+    fixture.write("a.txt", "alpha\n");
   }
-  const status = () => room.run("git_status", {});
-  const search = () => room.run("search_workspace", { query: "alpha" });
+  const status = () => fixture.run("git_status", {});
+  const search = () => fixture.run("search_workspace", { query: "alpha" });
 
   it("work, and are named on the receipt with the version they say", async () => {
     open();
     const [git, rg] = [await status(), await search()];
     const version = /(\d+\.\d+(\.\d+)?)/.exec(execFileSync("git", ["--version"], { encoding: "utf8" }))?.[1];
-    expect(room.ledger.get(git.receiptId ?? "")?.metadata).toMatchObject({ provider: { name: "git", version } });
-    expect(room.ledger.get(rg.receiptId ?? "")?.metadata["provider"]).toMatchObject({ name: "ripgrep" });
+    expect(fixture.ledger.get(git.receiptId ?? "")?.metadata).toMatchObject({ provider: { name: "git", version } });
+    expect(fixture.ledger.get(rg.receiptId ?? "")?.metadata["provider"]).toMatchObject({ name: "ripgrep" });
   });
 
   it("git that is not there: a clear error; there again: it works at the next call", async () => {
@@ -283,7 +283,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     open();
     const outcome = await status();
     expect(outcome.isError).toBe(true);
-    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
   it("git that hangs when it is looked at: down, in words", async () => {
@@ -298,7 +298,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     process.env["PATH"] = `${faulty}${delimiter}${path}`;
     open();
     const stop = new AbortController();
-    const running = room.run("git_status", {}, { signal: stop.signal });
+    const running = fixture.run("git_status", {}, { signal: stop.signal });
     await expect.poll(() => execFileSync("sh", ["-c", `ls ${base}`], { encoding: "utf8" })).toContain("begun");
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
@@ -330,16 +330,16 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     expect(healthOf("ripgrep")?.status).toBe("down");
     expect((await search()).text).toContain("failed 3 times in a row");
     program("rg", "");
-    await room.tools.routing.health();
+    await fixture.tools.routing.health();
     expect((await search()).text).toContain("a.txt:1: alpha");
     expect(healthOf("ripgrep")?.status).toBe("ok");
   });
 
   it("the workspace that goes away: what is read is told as gone, and it is down", async () => {
     open();
-    rmSync(room.workspace, { recursive: true });
-    expect((await room.run("read_file", { path: "a.txt" })).isError).toBe(true);
-    await room.tools.routing.health();
+    rmSync(fixture.workspace, { recursive: true });
+    expect((await fixture.run("read_file", { path: "a.txt" })).isError).toBe(true);
+    await fixture.tools.routing.health();
     expect(healthOf("file-ops")).toMatchObject({ status: "down", nextStep: expect.any(String) as string });
   });
 });
@@ -364,8 +364,8 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
       log: () => undefined,
     });
     const two = plainShell("two");
-    room = createToolsRoom({ base, catalog: [sh], given: { shells: [real, two], healthTimes: { timeout: 10_000 } } });
-    room.answer("allow_once");
+    fixture = createToolsFixture({ base, catalog: [sh], given: { shells: [real, two], healthTimes: { timeout: 10_000 } } });
+    fixture.answer("allow_once");
     return two;
   }
 
@@ -399,9 +399,9 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
 
   it("runs what it is given, and is named with its version", async () => {
     const two = open();
-    const outcome = await room.run("sh", { command: "echo hello" });
+    const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.text).toContain("exit 0: hello");
-    expect(room.ledger.get(outcome.receiptId ?? "")?.metadata["provider"]).toMatchObject({
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.metadata["provider"]).toMatchObject({
       name: "bubblewrap",
       version: expect.stringMatching(/^\d/) as string,
     });
@@ -411,21 +411,21 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
   it("that is not there when it is looked at: the other place, and the reason on the receipt", async () => {
     process.env["PATH"] = join(base, "nothing");
     const two = open();
-    await room.tools.routing.health();
+    await fixture.tools.routing.health();
     process.env["PATH"] = path;
     expect(healthOf("bubblewrap")?.status).toBe("down");
-    const outcome = await room.run("sh", { command: "echo hello" });
+    const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.text).toContain("exit 0: hello");
     expect(two.begun).toHaveLength(1);
-    expect(room.ledger.get(outcome.receiptId ?? "")?.metadata["route"]).toMatchObject({
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.metadata["route"]).toMatchObject({
       reason: expect.stringContaining("cannot be used") as string,
     });
   });
 
   it("that is ended mid-call: said so, not run again", async () => {
     const two = open();
-    const running = room.run("sh", { command: "echo begun >> ran; sleep 60" });
-    await expect.poll(() => (existsSync(room.path("ran")) ? sandboxes().length : 0)).toBeGreaterThan(0);
+    const running = fixture.run("sh", { command: "echo begun >> ran; sleep 60" });
+    await expect.poll(() => (existsSync(fixture.path("ran")) ? sandboxes().length : 0)).toBeGreaterThan(0);
     for (const pid of sandboxes()) {
       try {
         process.kill(pid, "SIGKILL");
@@ -436,9 +436,9 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
     const outcome = await running;
     expect(outcome.isError).toBe(true);
     expect(outcome.text).not.toContain("exit 0");
-    expect(room.read("ran")).toBe("begun\n");
+    expect(fixture.read("ran")).toBe("begun\n");
     expect(two.begun).toEqual([]);
-    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
     expect(receipts("route.failover")).toEqual([]);
   });
 });
@@ -448,18 +448,18 @@ describe("the web gate and the owner's files", () => {
     const web = await openWeb();
     mkdirSync(join(base, "data/config"), { recursive: true });
     writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
-    room = createToolsRoom({
+    fixture = createToolsFixture({
       base,
       catalog: [fetchUrl],
       networkEnabled: () => true,
       given: { flag: () => true, pageFetch: web.fetch, healthTimes: times },
     });
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     web.serve("docs.example.org/hang", (_, response) => void response.destroy());
     for (let time = 0; time < 4; time += 1)
-      expect((await room.run("fetch_url", { url: "https://docs.example.org/hang" })).isError).toBe(true);
+      expect((await fixture.run("fetch_url", { url: "https://docs.example.org/hang" })).isError).toBe(true);
     web.serve("docs.example.org/works", "works", "text/plain");
-    expect((await room.run("fetch_url", { url: "https://docs.example.org/works" })).text).toContain("works");
+    expect((await fixture.run("fetch_url", { url: "https://docs.example.org/works" })).text).toContain("works");
     expect(receipts("health_degraded")).toEqual([]);
     await web.close();
   });
@@ -468,14 +468,14 @@ describe("the web gate and the owner's files", () => {
     mkdirSync(join(base, "data/config"), { recursive: true });
     const file = join(base, "data/config/tools.yaml");
     writeFileSync(file, "version: 1\ncapabilities:\n  shell_exec: { of: [one] }\n");
-    room = createToolsRoom({ base, catalog: [sh, readFile], given: { shells: [plainShell("one")], healthTimes: times } });
-    room.write("a.txt", "alpha\n");
-    room.answer("allow_once");
-    expect((await room.run("sh", { command: "true" })).text).toContain("Your config/tools.yaml cannot be used");
-    expect((await room.run("read_file", { path: "a.txt" })).isError).toBe(false);
-    expect(room.tools.routing.degraded()).toEqual([expect.stringContaining("Your config/tools.yaml cannot be used") as string]);
+    fixture = createToolsFixture({ base, catalog: [sh, readFile], given: { shells: [plainShell("one")], healthTimes: times } });
+    fixture.write("a.txt", "alpha\n");
+    fixture.answer("allow_once");
+    expect((await fixture.run("sh", { command: "true" })).text).toContain("Your config/tools.yaml cannot be used");
+    expect((await fixture.run("read_file", { path: "a.txt" })).isError).toBe(false);
+    expect(fixture.tools.routing.degraded()).toEqual([expect.stringContaining("Your config/tools.yaml cannot be used") as string]);
     writeFileSync(file, "version: 1\n");
-    expect((await room.run("sh", { command: "true" })).isError).toBe(false);
+    expect((await fixture.run("sh", { command: "true" })).isError).toBe(false);
   });
 });
 
@@ -487,7 +487,7 @@ describe("a whole host", () => {
     // No engine of this machine, so that what is found is the same everywhere.
     writeFileSync(join(base, "data/config/sandbox.yaml"), `version: 1\nengine: "unix://${join(base, "nothing.sock")}"\n`);
     at = await openWindow({ workspace: join(base, "proj"), dataDir: join(base, "data"), env: { PATH: process.env["PATH"] ?? "" } });
-    room = createToolsRoom({ base: join(base, "room") });
+    fixture = createToolsFixture({ base: join(base, "fixture") });
   });
   afterEach(() => at.close());
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ask, createModelsRoom } from "../support/models-fixture.ts";
+import { ask, createModelsFixture } from "../support/models-fixture.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 
@@ -31,7 +31,7 @@ describe("the mode of a provider", () => {
     ["api", false, false],
   ])("%s in models.yaml, with PROVIDER_SDK %s", async (mode, flag, bySdk) => {
     const server = await startModelServer({ script: inOrder({ text: "Done." }) });
-    const room = createModelsRoom({ yaml: yaml(server.url("anthropic"), mode), keys: { ANTHROPIC_API_KEY: "k" }, sdkEnabled: () => flag });
+    const room = createModelsFixture({ yaml: yaml(server.url("anthropic"), mode), keys: { ANTHROPIC_API_KEY: "k" }, sdkEnabled: () => flag });
     try {
       expect((await ask(room.models, {})).text).toBe("Done.");
       // The SDK says in a header who asks.

@@ -180,7 +180,7 @@ describe("a host killed at any point", () => {
     let kills = 0;
     let ended: string | null = null;
     while (ended === null) {
-      // Room to get on with the task grows, so that every series ends.
+      // Fixture to get on with the task grows, so that every series ends.
       ended = await runHost(next(30) + kills * 2);
       if (ended === null) kills += 1;
       expect(kills).toBeLessThan(60);

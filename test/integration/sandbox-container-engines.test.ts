@@ -13,7 +13,7 @@ import { smallImage, startEngine, type TestEngine } from "../support/engine/engi
 import { lyingBefore } from "../support/engine/false-engine.ts";
 import { freePort, type SshServer, startSshServer } from "../support/engine/ssh-server.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 
@@ -22,7 +22,7 @@ const withoutSsh = skippedWithout("ssh");
 
 describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
-  let room: SandboxRoom;
+  let room: SandboxFixture;
   let folder: string;
   let port: number;
   let ssh: SshServer | null = null;
@@ -42,7 +42,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     const { server } = certificates;
     const tls = { tlsverify: true, tlscacert: join(server, "ca.pem"), tlscert: join(server, "cert.pem"), tlskey: join(server, "key.pem") };
     engine = await startEngine({ hosts: [`tcp://127.0.0.1:${port}`], config: tls });
-    room = createSandboxRoom();
+    room = createSandboxFixture();
     if (withoutSsh === null) ssh = await startSshServer();
   });
   afterEach(async () => {

@@ -10,7 +10,7 @@ import { openContainer, sandboxSettings } from "../support/engine/container-fixt
 import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { answering, type FalseEngine, type Lie, lyingBefore } from "../support/engine/false-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, type RunOptions, until } from "../support/sandbox/run.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 
@@ -19,7 +19,7 @@ const skipped = skippedWithout("engine");
 describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let docker: Dockerode;
-  let room: SandboxRoom;
+  let room: SandboxFixture;
   let folder: string;
   let shells: ContainerShell[] = [];
   let lies: FalseEngine[] = [];
@@ -46,7 +46,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
   beforeAll(async () => {
     engine = await startEngine();
     docker = new Dockerode({ socketPath: engine.socket });
-    room = createSandboxRoom();
+    room = createSandboxFixture();
     folder = mkdtempSync(join(tmpdir(), "lancelot-false-"));
   });
   afterEach(async () => {

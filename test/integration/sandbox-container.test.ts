@@ -23,7 +23,7 @@ import type { ContainerDeps } from "../../agent-server/sandbox/container/contain
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
 import { smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
 import { skippedWithout } from "../support/setup/machine.mjs";
@@ -33,10 +33,10 @@ const skipped = skippedWithout("engine");
 describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let docker: Dockerode;
-  let room: SandboxRoom;
+  let room: SandboxFixture;
   let open: ContainerShell[] = [];
   const host = () => `unix://${engine.socket}`;
-  const start = (more: Partial<ContainerDeps> = {}, of: Pick<SandboxRoom, "workspace" | "dataDir" | "protectedPaths"> = room) => {
+  const start = (more: Partial<ContainerDeps> = {}, of: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths"> = room) => {
     const shell = openContainer(of, host(), isolationLimits, more);
     open.push(shell);
     return shell;
@@ -46,7 +46,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
   beforeAll(async () => {
     engine = await startEngine({ images: [smallImage, toolsImage] });
     docker = new Dockerode({ socketPath: engine.socket });
-    room = createSandboxRoom();
+    room = createSandboxFixture();
   });
   afterEach(async () => {
     await Promise.all(open.map((shell) => shell.close()));

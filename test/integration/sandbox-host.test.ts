@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createHostShell } from "../../agent-server/sandbox/host-shell.ts";
 import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
 
-let room: SandboxRoom;
+let room: SandboxFixture;
 let shell: ShellProvider;
 let enabled = true;
 const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
@@ -18,7 +18,7 @@ const alive = (line: string) =>
   );
 
 beforeAll(() => {
-  room = createSandboxRoom();
+  room = createSandboxFixture();
   shell = createHostShell({ workspace: room.workspace, dataDir: room.dataDir, enabled: () => enabled });
 });
 afterAll(async () => {

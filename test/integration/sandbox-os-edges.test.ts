@@ -22,14 +22,14 @@ import "../support/sandbox/ordinary-user.ts";
 import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits, megabyte } from "../support/sandbox/limits.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { quoted, runIn, until } from "../support/sandbox/run.ts";
 
-let room: SandboxRoom;
+let room: SandboxFixture;
 let shell: ShellProvider;
 const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
 beforeEach(() => {
-  room = createSandboxRoom();
+  room = createSandboxFixture();
   shell = openOsShell(room);
 });
 afterEach(async () => {

@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { seatbeltProfile } from "../../agent-server/sandbox/os/seatbelt-profile.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { quoted, runIn } from "../support/sandbox/run.ts";
 
 // Seatbelt itself is on macOS alone, and is not run here. What is: the profile's text, that a sandbox which does not hold is found out
 // before anything is run in it, and how commands are started and ended, with bubblewrap in the place of sandbox-exec.
 
-let room: SandboxRoom;
+let room: SandboxFixture;
 let home: string;
 beforeEach(() => {
-  room = createSandboxRoom();
+  room = createSandboxFixture();
   home = join(room.outside, "home");
   mkdirSync(home);
 });

@@ -3,7 +3,7 @@ import { chownSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import { findControlGroups } from "../../agent-server/sandbox/os/control-groups.ts";
 import { isolationCases } from "../support/sandbox/isolation.ts";
@@ -18,11 +18,11 @@ isolationCases("bubblewrap", {
 // In a container an owner is often root, in a workspace of root's: then nothing outside tells a command from the owner but the sandbox.
 if (process.getuid?.() === 0)
   describe("bubblewrap as root in root's own workspace", () => {
-    let room: SandboxRoom;
+    let room: SandboxFixture;
     let shell: ShellProvider;
     const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
     beforeAll(() => {
-      room = createSandboxRoom();
+      room = createSandboxFixture();
       for (const name of ["", ...readdirSync(room.workspace, { recursive: true }).map(String)]) chownSync(join(room.workspace, name), 0, 0);
       shell = openOsShell(room);
     });

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSandbox } from "../../agent-server/sandbox/sandbox.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { createSandboxRoom, type SandboxRoom } from "../support/sandbox/fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 
-let room: SandboxRoom;
+let room: SandboxFixture;
 beforeEach(() => {
-  room = createSandboxRoom();
+  room = createSandboxFixture();
 });
 afterEach(() => room.close());
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { applyHunks } from "../../agent-server/workspace/text/hunks.ts";
-import { createToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture } from "../support/tools-fixture.ts";
 import { runs } from "../support/soak.ts";
 
 const kills = runs(6, 12);
@@ -17,7 +17,7 @@ describe("a host killed while it writes", () => {
   it("leaves files whole, each hunk in or out, a ledger that verifies, and nothing beside the file", async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-crash-")));
     const lines = Array.from({ length: 3000 }, (_, index) => `line ${index} ${"text ".repeat(20)}\n`);
-    const room = createToolsRoom({ base });
+    const room = createToolsFixture({ base });
     room.write("big.txt", lines.join(""));
     const content = lines.map((line, index) => (index % 5 === 0 ? `changed ${line}` : line)).join("");
     const { changeId } = await room.run("write_file", { path: "big.txt", content });
@@ -41,7 +41,7 @@ describe("a host killed while it writes", () => {
       const [, signal] = (await once(child, "exit")) as [number | null, string | null];
       expect(signal).toBe("SIGKILL");
 
-      const after = createToolsRoom({ base });
+      const after = createToolsFixture({ base });
       const states = after.tools.changes.get(id).change.hunks.map(({ state }) => state);
       const done = states.filter((state) => state === "accepted").length;
       expect(done).toBeGreaterThan(accepted);
@@ -56,7 +56,7 @@ describe("a host killed while it writes", () => {
       after.close();
     }
 
-    const last = createToolsRoom({ base });
+    const last = createToolsFixture({ base });
     expect(await last.tools.changes.decide(id, "accept")).toMatchObject({ status: "accepted", problem: null });
     expect(last.read("big.txt")).toBe(content);
     const undone = await last.tools.checkpoints.restore({ questId: "q1" });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture } from "../support/tools-fixture.ts";
 
 /** Why no disk of its own can be had here; empty when it can. Full disks are also tried by a limit of file sizes (`full-disk.ts`). */
 function whyNot(): string {
@@ -25,7 +25,7 @@ if (reason !== "") console.warn(`Not run, a disk that is full: ${reason}.`);
 describe.runIf(reason === "")("a disk that is full", () => {
   let base = "";
   let disk = "";
-  let room: ToolsRoom | null = null;
+  let room: ToolsFixture | null = null;
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-disk-")));
     disk = join(base, "disk");
@@ -43,7 +43,7 @@ describe.runIf(reason === "")("a disk that is full", () => {
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), `first\n${"text\n".repeat(20_000)}`);
     writeFileSync(join(workspace, "b.txt"), "b\n");
-    room = createToolsRoom({ base, workspace, posture: "autonomous" });
+    room = createToolsFixture({ base, workspace, posture: "autonomous" });
     // Most of what is left goes.
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, bavail - 4) * bsize));
@@ -68,7 +68,7 @@ describe.runIf(reason === "")("a disk that is full", () => {
     const workspace = join(disk, "proj");
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), "one\n");
-    room = createToolsRoom({ base, workspace, posture: "autonomous" });
+    room = createToolsFixture({ base, workspace, posture: "autonomous" });
     execFileSync("/bin/mount", ["-o", "remount,ro", disk]);
     for (const [tool, args] of Object.entries({
       edit_file: { path: "a.txt", old_text: "one", new_text: "two" },

@@ -1,14 +1,14 @@
 // @module-tag serial
 import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../support/tools-fixture.ts";
 
 const megabyte = 1024 * 1024;
 
 describe("a large workspace", () => {
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   beforeAll(() => {
-    room = createToolsRoom({ posture: "autonomous" });
+    room = createToolsFixture({ posture: "autonomous" });
     for (let folder = 0; folder < 200; folder++) {
       const path = room.path(`tree/d${String(folder).padStart(3, "0")}`);
       mkdirSync(path, { recursive: true });

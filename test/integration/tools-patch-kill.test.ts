@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture } from "../support/tools-fixture.ts";
 
 const names = ["1.txt", "2.txt", "3.txt", "4.txt", "5.txt"];
 const body = "a line of some length that is not the first\n".repeat(8_000);
@@ -16,7 +16,7 @@ describe("a host killed while it applies a patch of several files", () => {
 
   it("leaves each file whole, the next host takes back what is half done, and the undo of the task puts every one back", async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-patch-kill-")));
-    const seed = createToolsRoom({ base });
+    const seed = createToolsFixture({ base });
     for (const name of names) seed.write(name, `first of ${name}\n${body}`);
     seed.close();
     let partial = 0;
@@ -35,7 +35,7 @@ describe("a host killed while it applies a patch of several files", () => {
       child.kill("SIGKILL");
       await once(child, "exit");
 
-      const after = createToolsRoom({ base });
+      const after = createToolsFixture({ base });
       const texts = names.map((name) => after.read(name));
       for (const [index, name] of names.entries())
         expect([`first of ${name}\n${body}`, `patched ${name}\nby ${questId}\n${body}`].includes(texts[index] ?? "")).toBe(true);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathCases, reads, writes } from "../support/path-cases.ts";
 import { createPathWorkspace, type PathWorkspace } from "../support/path-workspace.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture } from "../support/tools-fixture.ts";
 
 /** Every tool that takes a path, as it would be called with it. */
 const fileTools: Record<string, (path: string) => Record<string, unknown>> = {
@@ -21,7 +21,7 @@ const rows = pathCases.filter(({ input }) => input !== "hard-link.txt");
 
 describe.runIf(process.platform !== "win32")("every file tool over the table of paths", () => {
   let paths: PathWorkspace;
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   let before: Record<string, string>;
   const ours = (path: string) => path.startsWith(join(paths.dataDir, "lancelot.sqlite")) || path === join(paths.dataDir, "hosts");
 
@@ -30,7 +30,7 @@ describe.runIf(process.platform !== "win32")("every file tool over the table of 
     // The table's stand-in for the database makes way for the real one.
     rmSync(join(paths.dataDir, "lancelot.sqlite"));
     const { base, workspace, dataDir, configDir, home } = paths;
-    room = createToolsRoom({ base, workspace, dataDir, configDir, home });
+    room = createToolsFixture({ base, workspace, dataDir, configDir, home });
     room.answer("deny", "Not that one.");
     before = snapshotTree(paths.base, ours);
   });

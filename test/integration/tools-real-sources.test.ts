@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { x as extract } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../support/tools-fixture.ts";
 
 /** A package that publishes its sources: about a thousand TypeScript and JavaScript files. */
 const packageName = "rxjs@7.8.2";
 
 describe("published sources of a real package", () => {
   let base = "";
-  let room: ToolsRoom | null = null;
+  let room: ToolsFixture | null = null;
   let missing = "";
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe("published sources of a real package", () => {
       return;
     }
     const [tarball = ""] = readdirSync(base);
-    const seed = createToolsRoom({ base });
+    const seed = createToolsFixture({ base });
     await extract({ file: join(base, tarball), cwd: seed.workspace, strip: 1 });
     room = seed;
     const git = (...args: string[]) =>

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture } from "../support/tools-fixture.ts";
 
 describe("verification, when the worst happens", () => {
   let base = "";
   let workspace = "";
-  let room: ToolsRoom | null = null;
+  let room: ToolsFixture | null = null;
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-verify-")));
     workspace = join(base, "proj");
@@ -38,15 +38,15 @@ describe("verification, when the worst happens", () => {
     await once(child, "exit");
   }
 
-  async function restart(): Promise<ToolsRoom> {
-    room = createToolsRoom({ base, posture: "autonomous" });
+  async function restart(): Promise<ToolsFixture> {
+    room = createToolsFixture({ base, posture: "autonomous" });
     expect(await room.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
     room.ledger.reconcile();
     expect(await room.ledger.verify()).toMatchObject({ ok: true });
     return room;
   }
 
-  const verified = (from: ToolsRoom) =>
+  const verified = (from: ToolsFixture) =>
     from.ledger
       .search({ actionType: "verification", limit: 50 })
       .items.map(({ actionName, status, parentId }) => ({ actionName, status, of: from.ledger.get(parentId ?? "")?.actionName }));

@@ -10,11 +10,11 @@ import { httpPost } from "../../agent-server/tools/catalog/http-post.ts";
 import { readFile } from "../../agent-server/tools/catalog/read-file.ts";
 import { createPageReader } from "../../agent-server/tools/providers/page-reader.ts";
 import { type Answer, openWeb, redirect, type Web } from "../support/tools/web-site.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../support/tools-fixture.ts";
 
 let web: Web;
 let base = "";
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 let on = true;
 let safe = false;
 beforeAll(async () => {
@@ -34,12 +34,12 @@ beforeEach(() => {
   open();
 });
 afterEach(() => {
-  room.close();
+  fixture.close();
   rmSync(base, { recursive: true, force: true });
 });
 
-function open(options: ToolsRoomOptions = {}): void {
-  room = createToolsRoom({
+function open(options: ToolsFixtureOptions = {}): void {
+  fixture = createToolsFixture({
     base,
     catalog: [fetchUrl, download, httpPost, readFile],
     networkEnabled: () => on,
@@ -47,10 +47,10 @@ function open(options: ToolsRoomOptions = {}): void {
     given: { flag: (name) => name === "TOOLS_NETWORK" && on, safeMode: () => safe, pageFetch: web.fetch },
     ...options,
   });
-  room.answer("allow_once");
+  fixture.answer("allow_once");
 }
 
-const fetchText = async (url: string, more: Record<string, unknown> = {}) => room.run("fetch_url", { url, ...more });
+const fetchText = async (url: string, more: Record<string, unknown> = {}) => fixture.run("fetch_url", { url, ...more });
 const bytes =
   (body: Buffer, headers: Record<string, string>): Answer =>
   (_, response) =>
@@ -69,7 +69,7 @@ describe("fetch_url", () => {
     expect(outcome.text).toContain("npm install");
     expect(outcome.text).toContain("[more](https://docs.example.org/more)");
     expect(outcome.text).not.toMatch(/alert|Menu/);
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt).toMatchObject({ status: "success", riskTier: "T2", metadata: { provider: { name: "web-gate", version: "1" } } });
     expect(receipt?.outputs).toMatchObject({
       source: {
@@ -199,7 +199,7 @@ describe("fetch_url", () => {
   ])("says so when an answer %s, and the gate is not to blame", async (_, answer, words) => {
     web.serve("docs.example.org/broken", answer);
     for (let time = 0; time < 4; time += 1) expect((await fetchText("https://docs.example.org/broken")).text).toContain(words);
-    expect(room.tools.routing.providers().find(({ id }) => id === "web-gate")?.health.status).toBe("ok");
+    expect(fixture.tools.routing.providers().find(({ id }) => id === "web-gate")?.health.status).toBe("ok");
   });
 
   it("ends with the owner's stop, and the request with it", async () => {
@@ -210,7 +210,7 @@ describe("fetch_url", () => {
         stop.abort();
       });
     });
-    await expect(room.run("fetch_url", { url: "https://docs.example.org/slow" }, { signal: stop.signal })).rejects.toMatchObject({
+    await expect(fixture.run("fetch_url", { url: "https://docs.example.org/slow" }, { signal: stop.signal })).rejects.toMatchObject({
       code: "cancelled",
     });
     await gone;
@@ -235,7 +235,7 @@ describe("fetch_url", () => {
 
   it("is not offered while its flag is off, and says which", async () => {
     on = false;
-    expect(room.tools.schemas().map(({ name }) => name)).not.toContain("fetch_url");
+    expect(fixture.tools.schemas().map(({ name }) => name)).not.toContain("fetch_url");
     const outcome = await fetchText("https://docs.example.org/guide");
     expect(outcome.isError).toBe(true);
     expect(outcome.text).toContain("TOOLS_NETWORK");
@@ -245,7 +245,7 @@ describe("fetch_url", () => {
   it("is not offered in safe mode", async () => {
     safe = true;
     expect((await fetchText("https://docs.example.org/guide")).text).toContain("Safe mode");
-    expect(room.tools.schemas().map(({ name }) => name)).toEqual(["read_file"]);
+    expect(fixture.tools.schemas().map(({ name }) => name)).toEqual(["read_file"]);
     expect(web.requests).toHaveLength(0);
   });
 });
@@ -295,7 +295,7 @@ describe("a redirect", () => {
   });
 
   it("to a listed host the owner would be asked about is not followed: their leave was for the first", async () => {
-    room.close();
+    fixture.close();
     open({
       wrap: (real) => ({
         ...real,
@@ -326,15 +326,15 @@ describe("a redirect", () => {
 
 describe("download", () => {
   const body = Buffer.from([0, 1, 2, 255]);
-  const get = (path: string, url = "https://files.example.org/a.bin") => room.run("download", { url, path });
+  const get = (path: string, url = "https://files.example.org/a.bin") => fixture.run("download", { url, path });
   const serve = (type = "application/octet-stream") => web.serve("files.example.org/a.bin", bytes(body, { "content-type": type }));
 
   it("keeps a file, in folders that it makes, with its hash on the receipt", async () => {
     serve();
     const outcome = await get("data/new/a.bin");
     expect(outcome.text).toContain("Kept as data/new/a.bin (4 bytes, SHA-256 ");
-    expect(readFileSync(room.path("data/new/a.bin"))).toEqual(body);
-    expect(room.ledger.get(outcome.receiptId ?? "")?.outputs).toMatchObject({
+    expect(readFileSync(fixture.path("data/new/a.bin"))).toEqual(body);
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.outputs).toMatchObject({
       source: { url: "https://files.example.org/a.bin", sha256: createHash("sha256").update(body).digest("hex") },
       changedFiles: [{ path: "data/new/a.bin", before: null }],
     });
@@ -342,11 +342,11 @@ describe("download", () => {
 
   it("replaces a file so that undo puts it back, bytes and mode", async () => {
     serve();
-    room.write("a.bin", Buffer.from([9, 9, 0]));
+    fixture.write("a.bin", Buffer.from([9, 9, 0]));
     expect((await get("a.bin")).text).toContain("Replaced a.bin");
-    expect(readFileSync(room.path("a.bin"))).toEqual(body);
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect(readFileSync(room.path("a.bin"))).toEqual(Buffer.from([9, 9, 0]));
+    expect(readFileSync(fixture.path("a.bin"))).toEqual(body);
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect(readFileSync(fixture.path("a.bin"))).toEqual(Buffer.from([9, 9, 0]));
   });
 
   it.each<[string, string, RegExp]>([
@@ -358,21 +358,21 @@ describe("download", () => {
     ["a link that leads outside", "way/a.bin", /workspace/],
   ])("never goes to %s", async (_, path, words) => {
     serve();
-    mkdirSync(room.path("folder"));
-    mkdirSync(join(room.workspace, "../outside"));
-    symlinkSync("../outside", room.path("way"));
+    mkdirSync(fixture.path("folder"));
+    mkdirSync(join(fixture.workspace, "../outside"));
+    symlinkSync("../outside", fixture.path("way"));
     const outcome = await get(path);
     expect(outcome.isError).toBe(true);
     expect(outcome.text).toMatch(words);
     expect(web.requests).toHaveLength(0);
-    expect(existsSync(join(room.workspace, "../elsewhere.bin"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "../elsewhere.bin"))).toBe(false);
   });
 
   it("does not keep a page in place of a file", async () => {
     serve("text/html");
-    room.write("a.bin", "before");
+    fixture.write("a.bin", "before");
     expect((await get("a.bin")).text).toContain("There is a web page at this address");
-    expect(room.read("a.bin")).toBe("before");
+    expect(fixture.read("a.bin")).toBe("before");
   });
 
   it("keeps a page where a page was wanted", async () => {
@@ -382,30 +382,30 @@ describe("download", () => {
 
   it("leaves what is there when the answer is too large", async () => {
     web.serve("files.example.org/a.bin", bytes(gzipSync(Buffer.alloc(60 * 1024 * 1024)), { "content-encoding": "gzip" }));
-    room.write("a.bin", "before");
+    fixture.write("a.bin", "before");
     expect((await get("a.bin")).text).toContain("larger than 50 MB");
-    expect(room.read("a.bin")).toBe("before");
+    expect(fixture.read("a.bin")).toBe("before");
   });
 
   it("leaves what somebody else wrote meanwhile", async () => {
-    room.write("a.bin", "before");
+    fixture.write("a.bin", "before");
     web.serve("files.example.org/a.bin", (_, response) => {
-      room.write("a.bin", "theirs");
+      fixture.write("a.bin", "theirs");
       response.writeHead(200, { "content-type": "application/octet-stream" }).end(body);
     });
     expect((await get("a.bin")).isError).toBe(true);
-    expect(room.read("a.bin")).toBe("theirs");
+    expect(fixture.read("a.bin")).toBe("theirs");
   });
 });
 
 describe("http_post", () => {
   const post = (body: string, more: Record<string, unknown> = {}) =>
-    room.run("http_post", { url: "https://api.example.org/items", body, ...more });
+    fixture.run("http_post", { url: "https://api.example.org/items", body, ...more });
 
   it("sends exactly what the owner was shown, and gives the answer", async () => {
     const shown: string[] = [];
     web.serve("api.example.org/items", '{"id":7}', "application/json");
-    room.close();
+    fixture.close();
     open({
       wrap: (real) => ({
         ...real,
@@ -420,11 +420,11 @@ describe("http_post", () => {
     expect(outcome.text).toContain('{"id":7}');
     expect(web.requests).toMatchObject([{ method: "POST", body: '{"name":"x"}' }]);
     expect(web.requests[0]?.headers["content-type"]).toBe("application/json");
-    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ riskTier: "T3", status: "success" });
+    expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ riskTier: "T3", status: "success" });
   });
 
   it("is not sent when the owner says no", async () => {
-    room.answer("deny");
+    fixture.answer("deny");
     expect((await post("x")).card.status).toBe("denied");
     expect(web.requests).toHaveLength(0);
   });
@@ -448,7 +448,7 @@ describe("http_post", () => {
     web.serve("api.example.org/items", (_, response) => void response.writeHead(422, { "content-type": "text/plain" }).end("no name"));
     const outcome = await post("x");
     expect(outcome.text).toContain("Answered 422.\nno name");
-    expect(room.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
+    expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
   it("is sent once, also when the answer never comes", async () => {

@@ -18,7 +18,7 @@ import { createLedger, receiptsMigrations, type Ledger } from "../../agent-serve
 import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
 import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
 
-export interface ModelsRoom {
+export interface ModelsFixture {
   models: Models;
   ledger: Ledger;
   storage: Storage;
@@ -36,7 +36,7 @@ export interface ModelsRoom {
 const configDir = join(import.meta.dirname, "../../config");
 
 /** The room of models with its real neighbours, on a data folder of its own. Keys come from `keys` and nowhere else. */
-export function createModelsRoom(
+export function createModelsFixture(
   options: {
     yaml?: string;
     router?: string;
@@ -46,7 +46,7 @@ export function createModelsRoom(
     /** A data folder that stays. */
     dataDir?: string;
   } & Partial<ModelsDeps> = {},
-): ModelsRoom {
+): ModelsFixture {
   const { yaml, router, keys = {}, usageOf, ...deps } = options;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-models-"));
   const writer = (name: string) => (text: string) => {

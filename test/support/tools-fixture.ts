@@ -16,7 +16,7 @@ import type { Tool } from "../../agent-server/tools/tool.ts";
 import { type ComposedTools, composeTools, type GivenTools } from "./compose-tools.ts";
 import type { ToolCall, ToolOutcome } from "../../agent-server/tools/tools.ts";
 
-export interface ToolsRoom {
+export interface ToolsFixture {
   readonly tools: ComposedTools;
   readonly governance: Governance;
   readonly ledger: Ledger;
@@ -37,7 +37,7 @@ export interface ToolsRoom {
   close(): void;
 }
 
-export interface ToolsRoomOptions {
+export interface ToolsFixtureOptions {
   readonly base?: string;
   readonly workspace?: string;
   readonly dataDir?: string;
@@ -66,7 +66,7 @@ export const ripgrepPath = createRequire(import.meta.url).resolve(
 );
 
 /** The tools over their real neighbours: SQLite, ledger, gate, ripgrep, a workspace on disk. */
-export function createToolsRoom(options: ToolsRoomOptions = {}): ToolsRoom {
+export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixture {
   const base = options.base ?? realpathSync(mkdtempSync(join(tmpdir(), "lancelot-tools-")));
   const workspace = options.workspace ?? join(base, "proj");
   const dataDir = options.dataDir ?? join(base, "data");

@@ -15,7 +15,7 @@ import { defineTool, fileStep, readOverlay, type Scope } from "../tool.ts";
 export const applyPatch = defineTool({
   name: "apply_patch",
   description:
-    "Apply a unified diff to one or more files, all of it or nothing. Files may be created (--- /dev/null), deleted (+++ /dev/null; the owner is asked) or renamed (git's lines rename from and rename to). Context and removed lines must match the files word for word; line numbers may be off where they stand at one place alone. For one small edit use edit_file.",
+    "Apply a unified diff to one or more files atomically. It can create files (--- /dev/null), delete them (+++ /dev/null; requires the user's approval) and rename them (git's rename from and rename to lines). Context and removed lines must match the files exactly; line numbers may be wrong if the lines occur only once. For one small edit use edit_file.",
   args: z.strictObject({ patch: z.string().min(1).max(5_000_000).describe("Unified diff with --- and +++ lines and @@ hunks") }),
   capability: "file_ops",
   action: "apply_patch",
@@ -29,7 +29,7 @@ export const applyPatch = defineTool({
       : `Patch ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}`;
   },
   edits: ({ patch }) => pathsOf(parsedOrNone(patch)),
-  looks: ({ patch }, scope) => pathsOf(parsed(patch, scope)).map((path) => fileStep("read", resolveFile(scope, path))),
+  reads: ({ patch }, scope) => pathsOf(parsed(patch, scope)).map((path) => fileStep("read", resolveFile(scope, path))),
   async plan({ patch }, scope) {
     const texts = new Map<string, PatchedFile>();
     for (const file of parsed(patch, scope)) await planFile(scope, file, texts);
@@ -37,14 +37,14 @@ export const applyPatch = defineTool({
     if (edits.length === 0) {
       throw new LancelotError(
         "invalid_params",
-        "The patch changes nothing: the files already read like that. Line ends are kept as each file has them.",
+        "The patch changes nothing: the files already have this content. Line endings of files are always kept.",
       );
     }
     return editsEffect(scope, edits, "apply_patch");
   },
 });
 
-/** A file as the patch leaves it, and as the quest saw it before. */
+/** A file after the patch, and its text as the quest saw it before. */
 interface PatchedFile extends PlannedEdit {
   readonly seen: string | null;
 }
@@ -77,7 +77,7 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Patch
     if (target.file.absolute === source.file.absolute) {
       throw new LancelotError(
         "conflict",
-        `${patch.from} and ${patch.to} are the same file on this disk, so it is not renamed by a patch. Nothing was changed. The owner renames it.`,
+        `${patch.from} and ${patch.to} are the same file on this disk, so a patch cannot rename it. Nothing was changed. Ask the user to rename it.`,
       );
     }
     if (target.text !== null)
@@ -93,7 +93,7 @@ async function planFile(scope: Scope, patch: FilePatch, edits: Map<string, Patch
   }
 }
 
-/** A file as it is after the parts of the patch before this one. */
+/** A file after the earlier parts of the patch. */
 async function seen(scope: Scope, path: string, edits: ReadonlyMap<string, PatchedFile>) {
   const file = resolveFile(scope, path);
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Nothing was changed.`);
@@ -122,7 +122,7 @@ function put(edits: Map<string, PatchedFile>, of: Seen, text: string | null, exe
   });
 }
 
-/** The patch with secrets in the place of their placeholders. */
+/** Replaces the placeholders in the patch with their secrets. */
 function inFile(scope: Scope, patch: FilePatch, { file }: Seen, held: readonly (string | null)[]): { patch: FilePatch; review: boolean } {
   let review = false;
   const hunks = patch.hunks.map((hunk) => ({
@@ -158,7 +158,7 @@ function parsedOrNone(patch: string): FilePatch[] {
   try {
     return parseFilePatches(patch);
   } catch {
-    // The road says what is wrong with it when it gets there.
+    // `reads` reports the parse error.
     return [];
   }
 }

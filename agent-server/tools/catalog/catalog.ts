@@ -37,7 +37,7 @@ import { soulProposeAmendment } from "./soul-propose-amendment.ts";
 import { updatePlan } from "./update-plan.ts";
 import { writeFile } from "./write-file.ts";
 
-/** Every tool there is, in the order models are told of them. */
+/** Every tool, in the order models receive them. */
 export const catalog: readonly Tool[] = [
   readFile,
   listFiles,

@@ -6,7 +6,7 @@ import { defineTool, fileStep, PathArgument } from "../tool.ts";
 
 export const deleteFile = defineTool({
   name: "delete_file",
-  description: "Delete one file. The owner is asked first. Folders cannot be deleted.",
+  description: "Delete one file. Requires the user's approval. Folders cannot be deleted.",
   args: z.strictObject({ path: PathArgument.describe("File, relative to the workspace") }),
   capability: "file_ops",
   action: "delete",
@@ -15,9 +15,9 @@ export const deleteFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Delete ${path}`,
   edits: ({ path }) => [path],
-  looks({ path }, scope) {
+  reads({ path }, scope) {
     const file = resolveFile(scope, path);
-    // A file is deleted unseen; that something else, or nothing, is there only who may look is told.
+    // Deleting a file does not read it. That the path is missing or a folder is reported only after an authorized read.
     return file.type === "file" ? [] : [fileStep("read", file)];
   },
   async plan({ path }, scope) {
@@ -29,7 +29,7 @@ export const deleteFile = defineTool({
     if (scope.changes.overlay(scope.call.quest, file, current).text === null) {
       throw new LancelotError("not_found", `${file.display} does not exist.`);
     }
-    // It was only proposed: taking the proposal back deletes nothing.
+    // The file exists only as a proposal, which is withdrawn.
     return editsEffect(scope, [{ file, current, text: null, note: "" }], "write");
   },
 });

@@ -13,14 +13,14 @@ const verifyBytes = 64 * 1024;
 
 const titles = { build: "Build", test: "Test", package: "Package", deploy: "Deploy" } as const;
 
-/** The four actions are one tool for the model and four for the gate: the plan's step says which one it is. */
+/** One tool for the model with four actions, which policy judges separately by the step in the plan. */
 export const deploy = defineTool({
   name: "deploy",
   description:
-    "Build, test, package or deploy by the command the owner declared for this workspace. Nothing else is run; where nothing is declared the answer says how the owner declares it. deploy waits for the owner each time.",
+    "Build, test, package or deploy with the command that the user declared for this workspace. No other command runs. If none is declared, the answer says how the user can declare it. deploy always requires the user's approval.",
   args: z.strictObject({
     action: z.enum(deployActions),
-    target: z.string().min(1).max(100).optional().describe("As the owner named it, such as staging; the workspace itself if left out"),
+    target: z.string().min(1).max(100).optional().describe("A target that the user declared, such as staging. Default: the workspace itself"),
   }),
   capability: "deploy_ops",
   action: "deploy",
@@ -29,9 +29,9 @@ export const deploy = defineTool({
   provider: { name: "declared-commands", version: "1" },
   routed: true,
   title: ({ action, target }) => `${titles[action]}${target === undefined ? "" : ` ${target}`}`,
-  looks: () => [],
+  reads: () => [],
   async plan({ action, target }, scope) {
-    const { value: declared } = await scope.attempt(
+    const { value: declared } = await scope.runOnProvider(
       "deploy_ops",
       action,
       { questId: scope.call.quest, parentId: scope.call.parent, signal: scope.call.signal, repeatable: true },
@@ -40,7 +40,7 @@ export const deploy = defineTool({
     if (declared.network && !scope.flag("TOOLS_NETWORK")) {
       throw new LancelotError(
         "disabled",
-        "What is declared needs the network, which is off. The owner can switch it on with the flag TOOLS_NETWORK. Nothing was run.",
+        "The declared command needs network access, which is turned off. The user can turn it on with the flag TOOLS_NETWORK. Nothing ran.",
         { data: { flag: "TOOLS_NETWORK" } },
       );
     }
@@ -48,7 +48,7 @@ export const deploy = defineTool({
     if (!folder.inside || folder.type !== "directory")
       throw new LancelotError(
         "invalid_params",
-        `The folder ${declared.folder}, which is declared for this, is no folder of the workspace. Nothing was run.`,
+        `The declared folder ${declared.folder} is not in the workspace. Nothing ran.`,
       );
     const title = `${titles[action]}${target === undefined ? "" : ` ${target}`}`;
     const network = { ...scope, commands: { ...scope.commands, network: () => declared.network } };
@@ -70,36 +70,36 @@ interface Declaration {
   readonly title: string;
 }
 
-/** The same run, judged as what the owner declared it to be, and looked at afterwards as they declared. */
+/** The run of the command as a deployment, with the verification that the user declared. */
 function declaredEffect(scope: Scope, effect: Effect, { action, target, declared, cwd, title }: Declaration): Effect {
   const { verify } = declared;
-  // Whether it is inside a sandbox is judged and approved; which sandbox is not.
+  // An approval covers whether the command runs in a sandbox, but not in which one.
   const { place, ...run } = effect.steps.at(-1)?.args ?? {};
   const outside = place === "host" ? { place } : {};
   const named = target === undefined ? {} : { target };
   const step = { capability: "deploy_ops", action, args: { ...named, ...run, ...outside, ...(verify === null ? {} : { verify }) }, cwd };
   if (verify !== null) {
-    // It is approved with the deployment it belongs to, unless policy forbids it.
+    // The verification is approved together with its deployment, unless policy denies it.
     const { quest: questId, mode } = scope.call;
     const args = { ...named, ...run, ...outside, command: verify };
     const decision = scope.governance.evaluate({ ...step, args, mode, ...(questId === null ? {} : { questId }) });
     if (decision.verdict === "deny") throw refused(decision);
   }
-  const looked =
+  const verification =
     verify === null
-      ? "Nothing is declared to look afterwards whether it worked: only its exit code counts."
-      : `Afterwards, to see whether it worked:\n${visibleCommand(verify)}`;
+      ? "No verification is declared: only the exit code counts."
+      : `Verification:\n${visibleCommand(verify)}`;
   return {
     ...effect,
     steps: [step],
-    question: { title, detail: action === "deploy" ? `${effect.question.detail}\n\n${looked}` : effect.question.detail },
-    // Inside the watch of the road, so that what looking afterwards changes is found and can be undone too.
+    question: { title, detail: action === "deploy" ? `${effect.question.detail}\n\n${verification}` : effect.question.detail },
+    // Runs while the workspace is watched, so that changes by the verification can be undone too.
     async run(context) {
       const result = await effect.run(context);
       if (verify === null || result.failure !== undefined) return result;
       const problem = await verified(scope, { verify, declared, cwd, action }, scope.call.signal).catch((error: unknown) => {
         if (scope.call.signal.aborted || !(error instanceof LancelotError)) throw error;
-        return `It ran, but what is declared to look afterwards could not be run: ${error.message.replace(/\.$/, "")}`;
+        return `The deployment ran, but its verification could not run: ${error.message.replace(/\.$/, "")}`;
       });
       if (problem === null) return { ...result, outputs: { ...result.outputs, verified: true } };
       return {
@@ -112,7 +112,7 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
   };
 }
 
-/** Null when the declared look says that it worked. */
+/** Null when the declared verification succeeds, else the problem. */
 async function verified(
   scope: Scope,
   of: { verify: string; declared: DeclaredStep; cwd: string; action: string },
@@ -120,7 +120,7 @@ async function verified(
 ): Promise<string | null> {
   const said: Buffer[] = [];
   const { value } = await runInShell(
-    scope.attempt,
+    scope.runOnProvider,
     {
       command: of.verify,
       cwd: of.cwd,
@@ -133,6 +133,6 @@ async function verified(
   );
   if (value.ended === "exit" && value.exitCode === 0) return null;
   const last = Buffer.concat(said).toString("utf8").trim().split("\n").at(-1)?.slice(0, 200) ?? "";
-  const how = value.ended === "exit" ? `ended with ${String(value.exitCode)}` : `did not end by itself (${value.ended})`;
-  return `What is declared to look whether it worked ${how}${last === "" ? "" : `: ${last}`}`;
+  const how = value.ended === "exit" ? `exited with ${String(value.exitCode)}` : `did not end by itself (${value.ended})`;
+  return `The declared verification ${how}${last === "" ? "" : `: ${last}`}`;
 }

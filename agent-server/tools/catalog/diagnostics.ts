@@ -3,13 +3,13 @@ import { LancelotError } from "../../contract/errors.ts";
 import { defineTool, fileStep, PathArgument } from "../tool.ts";
 import { resolveFile } from "../../workspace/workspace.ts";
 
-const noEditor = "There is no editor here to ask for problems; read the file, or ask the owner to run the checks.";
+const noEditor = "No editor is connected to report problems. Read the file, or ask the user to run the checks.";
 
 export const diagnostics = defineTool({
   name: "diagnostics",
   description:
-    "Errors and warnings the editor shows, for one file or the whole workspace. Use it after edits were accepted; it does not know proposed edits.",
-  args: z.strictObject({ path: PathArgument.optional().describe("File, relative to the workspace; all files if left out") }),
+    "List the errors and warnings in the editor, for one file or the whole workspace. Use it after edits were accepted; it does not include proposed edits.",
+  args: z.strictObject({ path: PathArgument.optional().describe("File, relative to the workspace. Default: all files") }),
   capability: "file_ops",
   action: "read",
   baseTier: "T0",
@@ -17,11 +17,11 @@ export const diagnostics = defineTool({
   provider: { name: "editor", version: "1" },
   problem: ({ askEditor }) => (askEditor === null ? noEditor : null),
   title: ({ path }) => (path === undefined ? "Problems in the workspace" : `Problems in ${path}`),
-  looks: ({ path }, scope) => [path === undefined ? fileStep("list", resolveFile(scope, ".")) : fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [path === undefined ? fileStep("list", resolveFile(scope, ".")) : fileStep("read", resolveFile(scope, path))],
   async plan({ path }, scope) {
     if (scope.askEditor === null) throw new LancelotError("unavailable", noEditor);
     const file = path === undefined ? null : resolveFile(scope, path);
-    if (file !== null && !file.inside) throw new LancelotError("invalid_params", "Problems are known for files of the workspace only.");
+    if (file !== null && !file.inside) throw new LancelotError("invalid_params", "Problems are available only for files in the workspace.");
     const { items } = await scope.askEditor("diagnostics", file === null ? {} : { path: file.display });
     const readable = items.filter((item) => {
       const resolved = scope.governance.resolvePath(item.path);
@@ -38,6 +38,6 @@ export const diagnostics = defineTool({
       const by = source === "" ? "" : ` (${source})`;
       return `${path}:${line}:${column} ${severity}: ${message.replaceAll("\n", " ")}${by}`;
     });
-    return { kind: "answer", text: lines.join("\n"), hint: "Ask for one file by its path.", outputs: { count: readable.length } };
+    return { kind: "answer", text: lines.join("\n"), hint: "Request one file by its path.", outputs: { count: readable.length } };
   },
 });

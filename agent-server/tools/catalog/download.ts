@@ -8,10 +8,10 @@ import { hostOf, judgeHops, requestUrl, sourceLine, WebAddress, webCall } from "
 export const download = defineTool({
   name: "download",
   description:
-    "Keep a file of the web in the workspace: at most 50 MB, from hosts on the owner's list. A file that is there is replaced, which can be undone. To read a page use fetch_url.",
+    "Download a file to the workspace: at most 50 MB, from hosts on the user's list. An existing file is replaced, which can be undone. To read a page use fetch_url.",
   args: z.strictObject({
     url: WebAddress.describe("https address"),
-    path: PathArgument.describe("File to keep it in, relative to the workspace"),
+    path: PathArgument.describe("Target file, relative to the workspace"),
   }),
   capability: "web_ops",
   action: "download",
@@ -21,8 +21,8 @@ export const download = defineTool({
   routed: true,
   title: ({ url, path }) => `Download ${url.slice(0, 200)} to ${path}`,
   edits: ({ path }) => [path],
-  // What is there already only who may look is told.
-  looks: ({ path }, scope) => [fileStep("list", resolveFile(scope, path))],
+  // The state of the target is reported only after an authorized read.
+  reads: ({ path }, scope) => [fileStep("list", resolveFile(scope, path))],
   async plan({ url: address, path }, scope) {
     const url = requestUrl(address);
     const file = resolveFile(scope, path);
@@ -34,16 +34,16 @@ export const download = defineTool({
       kind: "effect",
       steps: [step],
       question: {
-        title: `Download a file of ${hostOf(url)}`,
-        detail: `${url}\nIt is kept as ${file.display}${file.type === "missing" ? "" : ", in place of what is there; that can be undone"}.`,
+        title: `Download a file from ${hostOf(url)}`,
+        detail: `${url}\nSaved as ${file.display}${file.type === "missing" ? "" : ", replacing the existing file. You can undo this"}.`,
       },
       touches: [{ path: file }],
       run: async ({ receiptId }) =>
         scope.locks.hold([file.absolute], async () => {
           const before = await hashFile(file);
-          const { value, provider } = await scope.attempt("web_ops", "download", webCall(scope, receiptId, true), (get, trial) => {
-            trial.begin();
-            return get({ url, signal: trial.signal, judge: judgeHops(scope, step) });
+          const { value, provider } = await scope.runOnProvider("web_ops", "download", webCall(scope, receiptId, true), (get, run) => {
+            run.begin();
+            return get({ url, signal: run.signal, judge: judgeHops(scope, step) });
           });
           const { source, bytes } = value;
           expectNoPage(source.type, file);
@@ -58,30 +58,30 @@ export const download = defineTool({
             outputs: { source, changedFiles: [written], provider },
           };
         }),
-      verify: async () => ((await hashFile(file)) === done.sha256 ? null : `${file.display} does not hold what was downloaded`),
+      verify: async () => ((await hashFile(file)) === done.sha256 ? null : `${file.display} does not have the downloaded content`),
     };
   },
 });
 
-/** Downloads go to ordinary files of the workspace, whatever the owner would allow by hand. */
+/** Downloads only go to unprotected files in the workspace, regardless of approvals. */
 function expectPlace(file: ResolvedFile): void {
-  if (!file.inside) throw new LancelotError("denied", "Files are downloaded into the workspace only. Name a file in it.");
+  if (!file.inside) throw new LancelotError("denied", "Files can only be downloaded to the workspace. Name a file in it.");
   if (file.sensitive !== null)
-    throw new LancelotError("denied", `${file.display} is a protected file, which a download never replaces or makes. Name another.`);
+    throw new LancelotError("denied", `${file.display} is a protected file, which a download cannot create or replace. Name another file.`);
   if (file.type === "directory") throw new LancelotError("invalid_params", `${file.display} is a folder. Name the file in it.`);
 }
 
 async function expectSaved(scope: Scope, file: ResolvedFile): Promise<void> {
   if ((await scope.files.unsavedText(file)) !== null)
-    throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Save it there, or name another file.`);
+    throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Ask the user to save it, or name another file.`);
 }
 
-/** A page in place of a file is nearly always a sign-in or an error. */
+/** An HTML page instead of a file is nearly always a sign-in or an error page. */
 function expectNoPage(type: string, file: ResolvedFile): void {
   if (type !== "text/html" && type !== "application/xhtml+xml") return;
   if (/^\.(?:x?html?|mht|txt|md)$/i.test(extname(file.absolute))) return;
   throw new LancelotError(
     "unavailable",
-    `There is a web page at this address, not a file for ${file.display}, so nothing was kept. Read it with fetch_url to see what it says.`,
+    `This address returned a web page instead of a file for ${file.display}, so nothing was saved. Use fetch_url to read the page.`,
   );
 }

@@ -6,7 +6,7 @@ import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
 export const getFileOutline = defineTool({
   name: "get_file_outline",
   description:
-    "What a source file defines (functions, classes, methods, types; headings of Markdown, keys of JSON and YAML), with line numbers and signatures and without bodies. Use it before read_file on a long file, then read the lines you need. Includes your own proposed edits.",
+    "List the definitions in a source file (functions, classes, methods, types; Markdown headings; JSON and YAML keys) with line numbers and signatures. Use it before read_file on a long file, then read the lines you need. Includes your own proposed edits.",
   args: z.strictObject({ path: PathArgument.describe("File, relative to the workspace") }),
   capability: "file_ops",
   action: "read",
@@ -14,17 +14,17 @@ export const getFileOutline = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: ({ path }) => `Outline of ${path}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
   async plan({ path }, scope) {
     const file = resolveFile(scope, path);
     if (file.type === "directory")
       throw new LancelotError(
         "invalid_params",
-        `${file.display} is a folder. Use list_files with path "${file.display}" to see what is in it.`,
+        `${file.display} is a folder. Use list_files with path "${file.display}" to list its content.`,
       );
     const { overlay } = await readOverlay(scope, file);
     if (overlay.text === null)
-      throw new LancelotError("not_found", `${file.display} does not exist. Look for it with list_files or search_workspace.`);
+      throw new LancelotError("not_found", `${file.display} does not exist. Use list_files or search_workspace to find it.`);
     const { entries, language, source, problem } = await scope.outliner.outline(file.display, overlay.text);
     const lines = entries.map(({ startLine, endLine, depth, kind, name, signature }) => {
       const at = endLine > startLine ? `${String(startLine)}-${String(endLine)}` : String(startLine);
@@ -33,7 +33,7 @@ export const getFileOutline = defineTool({
     });
     const total = overlay.text.split("\n").length;
     const head = `${file.display}: ${language}, ${String(total)} lines`;
-    const text = lines.length === 0 ? `${head}. It defines nothing that is listed.` : [head, ...lines].join("\n");
+    const text = lines.length === 0 ? `${head}. It has no definitions.` : [head, ...lines].join("\n");
     return {
       kind: "answer",
       text: problem === null ? text : `${text}\n[${problem}]`,

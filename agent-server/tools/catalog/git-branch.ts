@@ -6,24 +6,24 @@ import { type Answer, defineTool, type Scope } from "../tool.ts";
 import { gitStep } from "./git.ts";
 import { holdRepository, openIdle, reopen } from "./git-write.ts";
 
-/** Most branches a list shows. */
+/** Most branches in a list. */
 const maxListed = 200;
 
-/** A name of a branch, tag or commit; the gate looks at it more closely. */
+/** The name of a branch, tag or commit; policy checks it further. */
 export const RefArgument = z.string().min(1).max(500);
 
-/** The look at a repository before a ref of the caller's is named to git. */
+/** The authorization step before git receives a ref of the caller. */
 export function refStep(scope: Scope, refs: Record<string, string | undefined>): IntentSpec {
   const { args, ...step } = gitStep(scope, "log", undefined);
   return { ...step, args: { ...args, ...refs } };
 }
 
-/** The commit a name stands for; null when there is none. */
+/** The commit of a name; null when there is none. */
 export async function commitOf(git: Git, ref: string): Promise<string | null> {
   return (await git.ask("rev-parse", ["--quiet", "--verify", "--end-of-options", `${ref}^{commit}`]))?.trim() ?? null;
 }
 
-/** The commit a branch is at; null when there is no branch of just this name. */
+/** The commit of a branch; null when there is no branch with exactly this name. */
 export async function branchCommit(git: Git, ref: string): Promise<string | null> {
   return (await git.ask("check-ref-format", [ref])) === null ? null : commitOf(git, ref);
 }
@@ -31,10 +31,10 @@ export async function branchCommit(git: Git, ref: string): Promise<string | null
 export const gitBranch = defineTool({
   name: "git_branch",
   description:
-    "Make a branch at the current commit, or at base; files stay as they are. To work on it use git_checkout. Without a name: list the branches.",
+    "Create a branch at the current commit, or at base, without changing files. To work on it use git_checkout. Without a name: list the branches.",
   args: z.strictObject({
-    name: RefArgument.optional().describe("Name of the new branch; list them if left out"),
-    base: RefArgument.optional().describe("Branch, tag or commit it begins at; HEAD if left out"),
+    name: RefArgument.optional().describe("Name of the new branch. Default: list the branches"),
+    base: RefArgument.optional().describe("Branch, tag or commit to start from. Default: HEAD"),
   }),
   capability: "repo_ops",
   action: "branch",
@@ -42,29 +42,29 @@ export const gitBranch = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ name, base }) => (name === undefined ? "Git branches" : `Git branch ${name}${base === undefined ? "" : ` at ${base}`}`),
-  looks: ({ name, base }, scope) => [refStep(scope, { ...(name === undefined ? {} : { name }), ...(base === undefined ? {} : { base }) })],
+  reads: ({ name, base }, scope) => [refStep(scope, { ...(name === undefined ? {} : { name }), ...(base === undefined ? {} : { base }) })],
   async plan({ name, base }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;
     if (name === undefined) return listed(git);
     const ref = `refs/heads/${name}`;
     if (name === "HEAD" || /^(?:refs\/|[+:])/.test(name) || (await git.ask("check-ref-format", [ref])) === null)
-      throw new LancelotError("invalid_params", `${name} is no name for a branch. Use letters, digits, dots, dashes and slashes.`);
+      throw new LancelotError("invalid_params", `${name} is not a valid branch name. Use letters, digits, dots, dashes and slashes.`);
     const commit = await commitOf(git, base ?? "HEAD");
     if (commit === null) {
       throw new LancelotError(
         "not_found",
         base === undefined
-          ? "This repository has no commits yet, so no branch can begin anywhere. Commit first."
+          ? "This repository has no commits yet. Commit before you create a branch."
           : `There is no ${base} in this repository.`,
       );
     }
     if ((await commitOf(git, ref)) !== null)
-      throw new LancelotError("conflict", `There is a branch ${name} already. Check it out with git_checkout, or take another name.`);
+      throw new LancelotError("conflict", `The branch ${name} already exists. Check it out with git_checkout, or use another name.`);
     return {
       kind: "effect",
       steps: [{ capability: "repo_ops", action: "branch", args: { name, base: base ?? "HEAD", commit } }],
-      question: { title: `Make the branch ${name}`, detail: `At ${base ?? branchName(head.ref ?? "HEAD")} (${shortHash(commit)}).` },
+      question: { title: `Create the branch ${name}`, detail: `At ${base ?? branchName(head.ref ?? "HEAD")} (${shortHash(commit)}).` },
       touches: [],
       run: async ({ receiptId }) => {
         await holdRepository(scope, git.repository, async () => {
@@ -72,7 +72,7 @@ export const gitBranch = defineTool({
           assertNoLinks(fresh.repository, [ref]);
           const { quest: questId } = scope.call;
           scope.moves.record({ questId, receiptId, move: { kind: "branch", ref, after: commit } });
-          // All zeros: there must be none.
+          // All zeros: the ref must not exist.
           await fresh.run(
             "update-ref",
             ["-m", `branch: Created from ${base ?? "HEAD"}`, ref, commit, "0".repeat(commit.length)],
@@ -83,11 +83,11 @@ export const gitBranch = defineTool({
           );
         });
         return {
-          value: { kind: "answer", text: `Made the branch ${name} at ${shortHash(commit)}. What is checked out did not change.` },
+          value: { kind: "answer", text: `Created the branch ${name} at ${shortHash(commit)}. The checked-out branch did not change.` },
           outputs: { branch: name, refBefore: null, refAfter: commit },
         };
       },
-      verify: async () => ((await commitOf(git, ref)) === null ? `the branch ${name} is not there` : null),
+      verify: async () => ((await commitOf(git, ref)) === null ? `the branch ${name} does not exist` : null),
     };
   },
 });
@@ -111,7 +111,7 @@ async function listed(git: Git): Promise<Answer> {
     return `${ref === head.ref ? "*" : " "} ${ref.replace(/^refs\/(?:heads|remotes)\//, "")} ${hash} ${subject}`;
   });
   if (head.ref === null) lines.unshift(`* (no branch is checked out: HEAD is at ${shortHash(head.commit ?? "")})`);
-  if (rows.length > maxListed) lines.push("[more branches are not shown]");
+  if (rows.length > maxListed) lines.push("[more branches were left out]");
   return {
     kind: "answer",
     text: lines.length === 0 ? "This repository has no commits yet." : lines.join("\n"),

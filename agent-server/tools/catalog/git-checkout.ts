@@ -22,15 +22,15 @@ import { defineTool, fileStep, type Scope } from "../tool.ts";
 import { branchCommit, commitOf, RefArgument, refStep } from "./git-branch.ts";
 import { holdRepository, nameInWorkspace, openIdle, reopen } from "./git-write.ts";
 
-/** More sensitive files than this are not asked about one by one. */
+/** Most sensitive files that ask for approval one by one. */
 const maxSensitive = 20;
-/** Files whose unsaved text the editor is asked for. */
+/** Most files that are checked for unsaved text in the editor. */
 const maxAsked = 200;
 
 export const gitCheckout = defineTool({
   name: "git_checkout",
   description:
-    "Switch to a branch (or to a tag or commit, without a branch). Uncommitted work is never lost: where it is in the way the checkout is refused. Submodules stay as they are. To make a branch use git_branch.",
+    "Switch to a branch (or to a tag or commit, without a branch). Uncommitted work is never lost: a checkout that would overwrite it is refused. Submodules are not updated. To create a branch use git_branch.",
   args: z.strictObject({ ref: RefArgument.describe("Branch; or a tag or commit") }),
   capability: "repo_ops",
   action: "checkout",
@@ -38,20 +38,20 @@ export const gitCheckout = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ ref }) => `Git checkout ${ref}`,
-  looks: ({ ref }, scope) => [refStep(scope, { ref })],
+  reads: ({ ref }, scope) => [refStep(scope, { ref })],
   async plan({ ref }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;
     const to = await target(git, ref);
-    if (head.commit === null) throw new LancelotError("conflict", "The branch that is checked out has no commit yet. Commit first.");
+    if (head.commit === null) throw new LancelotError("conflict", "The current branch has no commits yet. Commit first.");
     if (git.repository.workTree !== scope.workspace) {
       throw new LancelotError(
         "unavailable",
-        "This repository begins above the workspace, so a checkout would change files outside of it. The owner does it, or opens the repository's own folder.",
+        "The root of this repository is above the workspace, so a checkout would change files outside the workspace. Ask the user to do it, or to open the root folder.",
       );
     }
     if (to.ref === head.ref && (to.ref !== null || to.commit === head.commit))
-      return { kind: "answer", text: `${ref} is checked out already.`, outputs: { files: 0 } };
+      return { kind: "answer", text: `${ref} is already checked out.`, outputs: { files: 0 } };
     const changes = await treeChanges(git, head.commit, to.commit);
     await expectNothingLost(scope, git, changes, to.commit);
     const names = changes.files.map(({ name }) => name);
@@ -71,17 +71,17 @@ export const gitCheckout = defineTool({
         await holdRepository(scope, git.repository, async () => {
           const fresh = await reopen(scope, opened);
           if ((await commitOf(fresh, to.ref ?? to.commit)) !== to.commit)
-            throw new LancelotError("conflict", `${ref} was moved meanwhile, so nothing was done. Try again.`);
+            throw new LancelotError("conflict", `${ref} changed in the meantime, so nothing was checked out. Try again.`);
           const { quest: questId } = scope.call;
           const from = { ref: head.ref, commit: head.commit ?? "" };
           scope.moves.record({ questId, receiptId, move: { kind: "checkout", from, to } });
           await switchTo(fresh, to);
         });
         const notes = [
-          ...(to.ref === null ? ["HEAD is detached now: make a branch with git_branch before you commit."] : []),
+          ...(to.ref === null ? ["HEAD is now detached: create a branch with git_branch before you commit."] : []),
           ...(changes.submodules === 0
             ? []
-            : [`${changes.submodules} submodules are of another commit there; they were left as they are.`]),
+            : [`${changes.submodules} submodules have another commit there and were not updated.`]),
         ];
         return {
           value: {
@@ -94,7 +94,7 @@ export const gitCheckout = defineTool({
       verify: async () => {
         const now = await headOf(git);
         if (now.ref === to.ref && now.commit === to.commit) return null;
-        // Moved on since, by a commit or another checkout: those have receipts of their own.
+        // A later commit or checkout moved HEAD, and has its own receipt.
         const latest = scope.call.quest === null ? undefined : scope.moves.open(scope.call.quest)[0]?.move;
         return latest?.kind === "checkout" && latest.to.commit === to.commit && latest.to.ref === to.ref && now.ref !== to.ref
           ? `${where} is not checked out`
@@ -121,8 +121,8 @@ async function target(git: Git, ref: string): Promise<Target> {
   throw new LancelotError(
     "not_found",
     remote === undefined
-      ? `There is no ${ref} in this repository. git_branch lists the branches.`
-      : `There is no branch ${ref} here yet, only ${remote}. Make it with git_branch (name ${ref}, base ${remote}), then check it out.`,
+      ? `${ref} does not exist in this repository. git_branch lists the branches.`
+      : `There is no branch ${ref} here yet, only ${remote}. Create it with git_branch (name ${ref}, base ${remote}), then check it out.`,
   );
 }
 
@@ -131,7 +131,7 @@ interface TreeChange {
   readonly kind: "added" | "changed" | "removed";
 }
 
-/** What differs between two commits, file by file. */
+/** The differences between two commits, by file. */
 async function treeChanges(git: Git, from: string, to: string): Promise<{ files: TreeChange[]; submodules: number }> {
   const parts = (await git.run("diff-tree", ["-r", "-z", "--raw", "--no-renames", "--no-ext-diff", from, to])).split("\0");
   const files: TreeChange[] = [];
@@ -144,7 +144,7 @@ async function treeChanges(git: Git, from: string, to: string): Promise<{ files:
   return { files, submodules };
 }
 
-/** @throws LancelotError `conflict` where something that is not committed would be overwritten, `unavailable` for filters. */
+/** @throws LancelotError `conflict` when uncommitted work would be overwritten, `unavailable` for filters. */
 async function expectNothingLost(scope: Scope, git: Git, { files }: { files: readonly TreeChange[] }, commit: string): Promise<void> {
   const names = new Set(files.map(({ name }) => name));
   const { entries } = await changedFiles(git, ["."], "no");
@@ -152,7 +152,7 @@ async function expectNothingLost(scope: Scope, git: Git, { files }: { files: rea
   if (dirty.length > 0) {
     throw new LancelotError(
       "conflict",
-      `${list(dirty)} ${dirty.length === 1 ? "has" : "have"} changes that are not committed and would be lost. Commit them first, or ask the owner.`,
+      `${list(dirty)} ${dirty.length === 1 ? "has" : "have"} uncommitted changes that would be lost. Commit them first, or ask the user.`,
     );
   }
   const inTheWay = files
@@ -161,13 +161,13 @@ async function expectNothingLost(scope: Scope, git: Git, { files }: { files: rea
   if (inTheWay.length > 0) {
     throw new LancelotError(
       "conflict",
-      `${list(inTheWay)} ${inTheWay.length === 1 ? "is" : "are"} not under version control and would be overwritten. Move or commit that first.`,
+      `${list(inTheWay)} ${inTheWay.length === 1 ? "is" : "are"} untracked and would be overwritten. Move or commit them first.`,
     );
   }
   await expectSaved(scope, git, files);
   const kept = files.filter(({ kind }) => kind !== "added").map(({ name }) => name);
   const filteredNames = [...(await findFilteredFiles(git, kept)), ...(await filteredAt(git, [...names], commit))];
-  refuseFiltered([...new Set(filteredNames)], "The owner checks this out with git itself.");
+  refuseFiltered([...new Set(filteredNames)], "Ask the user to check this out with git.");
 }
 
 function exists(path: string): boolean {
@@ -182,11 +182,11 @@ async function expectSaved(scope: Scope, git: Git, files: readonly TreeChange[])
     if (path === null) continue;
     const { absolute } = resolveFile(scope, path);
     if ((await scope.files.unsavedText({ asked: path, absolute, display: path, inside: true })) !== null)
-      throw new LancelotError("conflict", `${path} has unsaved edits in the editor. The owner saves or reverts them first.`);
+      throw new LancelotError("conflict", `${path} has unsaved edits in the editor. Ask the user to save or revert them first.`);
   }
 }
 
-/** Files that go through a filter program by the attributes of another commit. */
+/** Files with a filter program in the attributes of another commit. */
 async function filteredAt(git: Git, names: readonly string[], commit: string): Promise<string[]> {
   if (!git.settings.some(({ name }) => /^filter\..+\.(?:smudge|process)$/is.test(name))) return [];
   const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
@@ -199,7 +199,7 @@ async function filteredAt(git: Git, names: readonly string[], commit: string): P
   }
 }
 
-/** Files that are changed with the owner's approval only are asked for one by one. @throws LancelotError `denied` for too many of them. */
+/** One step for each file that requires approval. @throws LancelotError `denied` when there are too many. */
 function sensitiveSteps(scope: Scope, git: Git, files: readonly TreeChange[]): IntentSpec[] {
   const sensitive = files.flatMap((file) => {
     const path = nameInWorkspace(git, scope, file.name);
@@ -209,7 +209,7 @@ function sensitiveSteps(scope: Scope, git: Git, files: readonly TreeChange[]): I
     const names = sensitive.map(({ path }) => path);
     throw new LancelotError(
       "denied",
-      `This checkout would change ${names.length} sensitive files (${list(names, 4)}). The owner does it by hand.`,
+      `This checkout would change ${names.length} sensitive files (${list(names, 4)}). Ask the user to do it.`,
     );
   }
   return sensitive.map(({ path, kind }) => fileStep(kind === "removed" ? "delete" : "write", resolveFile(scope, path)));

@@ -26,7 +26,7 @@ import {
 } from "../../workspace/workspace.ts";
 import { count, defineTool, fileStep, PathArgument, type Scope } from "../tool.ts";
 
-/** Most bytes of a clone, in its objects and then again in its files, and most files. */
+/** Most bytes of a clone (objects and files are limited separately), and most files. */
 const maxBytes = 1024 * 1024 * 1024;
 const maxFiles = 200_000;
 const timeoutMs = 15 * 60_000;
@@ -35,11 +35,11 @@ const quietMs = 10 * 60_000;
 export const gitClone = defineTool({
   name: "git_clone",
   description:
-    "Clone a repository by its https address into a new folder of the workspace. Submodules are not fetched and files of Git LFS stay pointers. depth 1 fetches the latest commit alone.",
+    "Clone a repository by its https URL into a new folder of the workspace. Submodules are not fetched, and Git LFS files remain pointers. depth 1 fetches only the latest commit.",
   args: z.strictObject({
-    url: z.string().trim().min(1).max(2000).describe("https address of the repository"),
-    path: PathArgument.optional().describe("New folder, relative to the workspace; the repository's name if left out"),
-    depth: count(1, 1_000_000).optional().describe("Latest commits only, this many"),
+    url: z.string().trim().min(1).max(2000).describe("https URL of the repository"),
+    path: PathArgument.optional().describe("New folder, relative to the workspace. Default: the repository's name"),
+    depth: count(1, 1_000_000).optional().describe("Number of latest commits to fetch. Default: all"),
   }),
   capability: "repo_ops",
   action: "clone",
@@ -47,15 +47,15 @@ export const gitClone = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ url, path }) => `Git clone ${shownUrl(url)}${path === undefined ? "" : ` into ${path}`}`,
-  // That something is in the way only who may look is told.
-  looks: ({ url, path }, scope) => [fileStep("list", resolveFile(scope, path ?? nameOf(url)))],
+  // That the target exists is reported only after an authorized read.
+  reads: ({ url, path }, scope) => [fileStep("list", resolveFile(scope, path ?? nameOf(url)))],
   async plan({ url, path, depth }, scope) {
     const target = resolveFile(scope, path ?? nameOf(url));
-    if (!target.inside) throw new LancelotError("denied", "Repositories are cloned into the workspace only. Name a folder in it.");
-    if (target.type !== "missing") throw new LancelotError("conflict", `${target.display} exists already. Name a folder that does not.`);
+    if (!target.inside) throw new LancelotError("denied", "Repositories can only be cloned into the workspace. Name a folder in it.");
+    if (target.type !== "missing") throw new LancelotError("conflict", `${target.display} already exists. Name a new folder.`);
     const args = { url, path: target.asked, absolute: target.absolute, depth: depth ?? null };
     const step = { capability: "repo_ops", action: "clone", args };
-    // What the gate refuses it refuses in its own words; ways that are left are refused before the owner is asked.
+    // Policy reports its own refusals. Other unsupported URLs are refused before the user is asked.
     const refused = scope.governance.evaluate({ ...step, mode: scope.call.mode }).verdict === "deny";
     const remote = refused ? null : remoteOf(url, scope.workspace);
     return {
@@ -67,7 +67,7 @@ export const gitClone = defineTool({
       },
       touches: [],
       run: async ({ receiptId }) => {
-        if (remote === null) throw new LancelotError("denied", "This address is not used.");
+        if (remote === null) throw new LancelotError("denied", "This URL is not supported.");
         if (remote.protocol === "file") await expectPlainSource(scope, remote);
         const { commit, files, notes } = await scope.locks.hold([target.absolute], () =>
           clone(scope, remote, target.absolute, depth ?? null),
@@ -80,12 +80,12 @@ export const gitClone = defineTool({
           outputs: { url: remote.shown, path: target.display, commit, files },
         };
       },
-      verify: () => Promise.resolve(existsSync(join(target.absolute, ".git", "HEAD")) ? null : `${target.display} holds no repository`),
+      verify: () => Promise.resolve(existsSync(join(target.absolute, ".git", "HEAD")) ? null : `${target.display} does not contain a repository`),
     };
   },
 });
 
-/** The folder git itself would choose. */
+/** The folder that git would choose. */
 function nameOf(url: string): string {
   const last = url
     .replace(/[/\\]+$/, "")
@@ -95,13 +95,13 @@ function nameOf(url: string): string {
   return last === undefined || last === "" ? "repository" : last;
 }
 
-/** An address may have a password in it; cards and questions never do. */
+/** Removes a password from a URL, for cards and questions. */
 function shownUrl(url: string): string {
   return url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1");
 }
 
 /**
- * A local repository is served by a git that reads its settings, so one that would fetch what it lacks by a program is refused.
+ * Git reads the settings of a local source repository, so a repository that would start a program to fetch objects is refused.
  * @throws LancelotError `denied`, `not_found`.
  */
 async function expectPlainSource(scope: Scope, remote: Remote): Promise<void> {
@@ -122,11 +122,11 @@ export function expectNoPromises(settings: readonly ListedSetting[]): void {
   if (promises)
     throw new LancelotError(
       "denied",
-      "That repository lacks objects it would fetch by a program of its own, so it is not used. The owner can do it by hand.",
+      "That repository fetches missing objects with its own program, so it cannot be cloned here. Ask the user to do it.",
     );
 }
 
-/** In a folder of its own first, so that what is stopped half-way, or too large, leaves nothing behind. */
+/** Clones into a staging folder first, so that a stopped or too large clone leaves nothing behind. */
 async function clone(
   scope: Scope,
   remote: Remote,
@@ -135,7 +135,7 @@ async function clone(
 ): Promise<{ commit: string | null; files: number; notes: string[] }> {
   const { signal } = scope.call;
   const folder = await stagingPlace(scope.workspace, target);
-  // What a host that was killed left in the middle of a clone.
+  // Removes staging folders of hosts that died.
   await sweepStaging(folder);
   const staging = stagingFolder(folder);
   try {
@@ -159,7 +159,7 @@ async function clone(
       const git = await gitOf(repository, staging, signal);
       const { commit } = await headOf(git);
       const { files, notes } = commit === null ? { files: 0, notes: [] } : await writeFiles(git, commit);
-      if (existsSync(target)) throw new LancelotError("conflict", `${basename(target)} appeared meanwhile, so nothing was kept.`);
+      if (existsSync(target)) throw new LancelotError("conflict", `${basename(target)} was created in the meantime, so the clone was discarded.`);
       await mkdir(dirname(target), { recursive: true });
       await rename(staging, target);
       return { commit, files, notes };
@@ -169,7 +169,7 @@ async function clone(
   }
 }
 
-/** The workspace itself, where the next start and the next clone look; beside the target where that is on another disk. */
+/** The staging folder: in the workspace, where the next start cleans up, or next to a target on another disk. */
 async function stagingPlace(workspace: string, target: string): Promise<string> {
   let existing = dirname(target);
   while (!existsSync(existing)) existing = dirname(existing);
@@ -178,7 +178,7 @@ async function stagingPlace(workspace: string, target: string): Promise<string> 
   return dirname(target);
 }
 
-/** Writes the files of a fresh clone, when they are not too many. */
+/** Checks out the files of a new clone, within the limits. */
 async function writeFiles(git: Git, commit: string): Promise<{ files: number; notes: string[] }> {
   const entries = (await git.run("ls-tree", ["-r", "-l", "-z", commit], undefined, { quietMs }))
     .split("\0")
@@ -201,7 +201,7 @@ async function writeFiles(git: Git, commit: string): Promise<{ files: number; no
     files: names.length,
     notes: [
       ...(pointers
-        ? ["Files that go through a filter (such as Git LFS) are as the repository keeps them: pointers, not their content."]
+        ? ["Files with a filter (such as Git LFS) are pointers, not their content."]
         : []),
       ...(submodules === 0 ? [] : [`${submodules} submodules were not fetched: ${list(submoduleNames(entries), 4)}.`]),
     ],

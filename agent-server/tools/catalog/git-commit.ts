@@ -33,13 +33,13 @@ const quietMs = 120_000;
 export const gitCommit = defineTool({
   name: "git_commit",
   description:
-    "Commit files as they are on disk: those this task changed, or those of paths (files or folders). What the owner has staged of other files stays staged and is not committed. Changes that still wait for review are not on disk yet. Hooks are not run.",
+    "Commit files as they are on disk: those this task changed, or those in paths (files or folders). Other files that the user staged remain staged and are not committed. Changes that are waiting for review are not on disk yet. Hooks do not run.",
   args: z.strictObject({
     message: z.string().trim().min(1).max(10_000).describe("First line: a short summary"),
     paths: z
       .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(PathArgument).min(1).max(200))
       .optional()
-      .describe("Files or folders, relative to the workspace; what this task changed if left out"),
+      .describe("Files or folders, relative to the workspace. Default: the files this task changed"),
   }),
   capability: "repo_ops",
   action: "commit",
@@ -47,7 +47,7 @@ export const gitCommit = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ message }) => `Git commit: ${message.split("\n")[0]?.slice(0, 80) ?? ""}`,
-  looks: ({ paths = ["."] }, scope) => paths.map((path) => gitStep(scope, "status", path)),
+  reads: ({ paths = ["."] }, scope) => paths.map((path) => gitStep(scope, "status", path)),
   async plan({ message, paths }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;
@@ -55,7 +55,7 @@ export const gitCommit = defineTool({
     if (ref === null) {
       throw new LancelotError(
         "conflict",
-        "No branch is checked out (HEAD is detached), so a commit would be lost easily. Make a branch with git_branch and check it out first.",
+        "HEAD is detached, so a commit could be lost. Create a branch with git_branch and check it out first.",
       );
     }
     const author = identity(git);
@@ -63,9 +63,9 @@ export const gitCommit = defineTool({
     const { names, notes } = await committable(scope, git, wanted, paths === undefined);
     const shown = names.map((name) => nameInWorkspace(git, scope, name) ?? name);
     if (git.owner.signs)
-      notes.push("The commit is not signed: signing starts a program. The owner can sign it with git commit --amend -S.");
+      notes.push("The commit is not signed, because signing starts a program. The user can sign it with git commit --amend -S.");
     const hooks = hooksOf(git);
-    if (hooks.length > 0) notes.push(`Hooks were not run (${list(hooks, 4)}).`);
+    if (hooks.length > 0) notes.push(`Hooks did not run (${list(hooks, 4)}).`);
     let after: { commit: string; indexTime: number } | null = null;
     return {
       kind: "effect",
@@ -98,35 +98,35 @@ export const gitCommit = defineTool({
   },
 });
 
-/** Who commits. @throws LancelotError `unavailable` when the owner's git does not say. */
+/** The author. @throws LancelotError `unavailable` when the user's git configuration does not name one. */
 function identity(git: Git): { name: string; email: string } {
   const { name, email } = git.owner;
   if (name !== null && email !== null) return { name: plain(name), email: plain(email) };
   throw new LancelotError(
     "unavailable",
-    'Git does not know who commits. The owner sets it once: git config --global user.name "Name", and git config --global user.email "address".',
+    'Git has no author configured. Ask the user to set it: git config --global user.name "Name", and git config --global user.email "address".',
   );
 }
 
-/** Names go into the commit's header, line by line. */
+/** Removes line breaks, because names are part of the commit header. */
 function plain(text: string): string {
   return text.replace(/[\p{Cc}<>]/gu, "").slice(0, 300);
 }
 
-/** The files of the workspace that this quest left otherwise than it found them. */
+/** The files in the workspace that this quest changed. */
 function questNames(scope: Scope, git: Git): string[] {
   const { quest: questId } = scope.call;
   const files = questId === null ? [] : scope.questFiles(questId);
   if (files.length === 0) {
     throw new LancelotError(
       "not_found",
-      "This task has changed no files on disk yet, so there is nothing to commit. Changes that wait for review count once they are accepted; to commit other files name them in paths.",
+      "This task has not changed any files on disk, so there is nothing to commit. Changes that are waiting for review can be committed after they are accepted. To commit other files, name them in paths.",
     );
   }
   return files.map(({ absolute }) => nameInTree(git, absolute)).filter((name) => !name.startsWith("../"));
 }
 
-/** What of the wanted files can be committed, and what is to be said of the rest. @throws LancelotError `not_found`, `conflict`, … */
+/** Selects the requested files that can be committed, with notes about the others. @throws LancelotError `not_found`, `conflict`, … */
 async function committable(
   scope: Scope,
   git: Git,
@@ -141,30 +141,30 @@ async function committable(
   const outside: string[] = [];
   for (const { code, name } of entries) {
     if (code.includes("U") || code === "AA" || code === "DD")
-      throw new LancelotError("conflict", `${name} has conflicts that are not resolved. The owner resolves them first.`);
+      throw new LancelotError("conflict", `${name} has unresolved conflicts. Ask the user to resolve them first.`);
     const resolved = scope.governance.resolvePath(join(git.repository.workTree, name));
     if (name.endsWith("/")) repositories.push(name);
     else if (resolved.ok && !resolved.inside) outside.push(name);
     else if (!resolved.ok || resolved.sensitive === "secret") secret.push(name);
     else names.push(name);
   }
-  if (secret.length > 0) notes.push(`Left out, because it may hold secrets: ${list(secret)}.`);
-  if (outside.length > 0) notes.push(`Left out, because it lies outside the workspace: ${list(outside)}.`);
-  if (repositories.length > 0) notes.push(`Left out, because it is a repository of its own: ${list(repositories)}.`);
-  if (unreadable > 0) notes.push(`Left out, because the name is no text: ${unreadable} files.`);
+  if (secret.length > 0) notes.push(`Excluded, because it may contain secrets: ${list(secret)}.`);
+  if (outside.length > 0) notes.push(`Excluded, because it is outside the workspace: ${list(outside)}.`);
+  if (repositories.length > 0) notes.push(`Excluded, because it is a separate repository: ${list(repositories)}.`);
+  if (unreadable > 0) notes.push(`Excluded, because the name is not valid text: ${unreadable} files.`);
   if (names.length > maxFiles) {
     throw new LancelotError(
       "too_large",
-      `That would commit ${names.length} files; at most ${maxFiles} are taken at once. Name fewer in paths.`,
+      `This would commit ${names.length} files, and the limit is ${maxFiles}. Name fewer files in paths.`,
     );
   }
   if (names.length === 0) {
     const why = quietly
-      ? "What this task changed reads as in the last commit, or is ignored by git"
-      : "Nothing in these paths differs from the last commit, or git ignores it";
+      ? "The files this task changed match the last commit or are ignored by git"
+      : "The files in these paths match the last commit or are ignored by git";
     throw new LancelotError("not_found", [`There is nothing to commit. ${why}.`, ...notes].join(" "));
   }
-  refuseFiltered(await findFilteredFiles(git, names), "The owner commits these with git itself; name the others in paths.");
+  refuseFiltered(await findFilteredFiles(git, names), "Ask the user to commit these with git, and name the others in paths.");
   return { names, notes };
 }
 
@@ -177,7 +177,7 @@ interface Planned {
   readonly receiptId: string;
 }
 
-/** Through an index of our own, so that what the owner has staged is neither committed nor lost. */
+/** Uses a separate index, so that the user's staged changes are neither committed nor lost. */
 async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: string; indexTime: number }> {
   const { head, ref, names } = of;
   const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
@@ -195,7 +195,7 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
     }
     const tree = (await git.run("write-tree", [], undefined, { index })).trim();
     const before = head.commit === null ? null : (await git.run("rev-parse", ["--verify", `${head.commit}^{tree}`])).trim();
-    if (tree === before) throw new LancelotError("not_found", "There is nothing to commit: the files read as in the last commit.");
+    if (tree === before) throw new LancelotError("not_found", "There is nothing to commit: the files match the last commit.");
     const parent = head.commit === null ? [] : ["-p", head.commit];
     const made = await git.run("commit-tree", ["--no-gpg-sign", ...parent, "-F", "-", tree], undefined, {
       input: tidy(of.message),
@@ -213,7 +213,7 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
     try {
       await git.run("reset", ["--quiet", ...fromList, commit], undefined, list);
     } catch (error) {
-      // Half of it would look as if the owner had staged the opposite.
+      // A partial update of the index would look as if the user had staged the reverse.
       const back = head.commit === null ? ["-d", ref, commit] : [ref, head.commit, commit];
       await git.run("update-ref", back, undefined, { author: of.author });
       throw error;
@@ -225,9 +225,9 @@ async function commit(scope: Scope, git: Git, of: Planned): Promise<{ commit: st
 }
 
 /**
- * The commit each submodule among the names stands at. Found out in the submodule's own repository, with what its settings name put
- * out of force too; `git add` would run a status in it as they want it.
- * @throws LancelotError `denied` for a submodule whose repository is none of its own, `conflict` for one without a commit.
+ * The checked-out commit of each submodule among the names. It is read in the submodule's repository with its settings
+ * disabled, because `git add` would run git there with them.
+ * @throws LancelotError `denied` for a submodule without its own repository, `conflict` for one without a commit.
  */
 async function submodulePointers(git: Git, names: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
   const staged = await git.run("ls-files", ["--stage", "-z"], names);
@@ -235,22 +235,22 @@ async function submodulePointers(git: Git, names: readonly string[], signal: Abo
   const pointers = new Map<string, string>();
   for (const name of found) {
     const folder = join(git.repository.workTree, name);
-    // It was removed: that is committed as of any file.
+    // A removed submodule is committed like a removed file.
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;
     const repository = findRepository(folder);
     if (repository === null || repository.workTree !== folder)
       throw new LancelotError(
         "conflict",
-        `${name} is a submodule that was not fetched, so its commit cannot be taken. Leave it out of paths.`,
+        `${name} is a submodule that was not fetched, so its commit is unknown. Remove it from paths.`,
       );
     const { commit } = await headOf(await gitOf(repository, folder, signal));
-    if (commit === null) throw new LancelotError("conflict", `The submodule ${name} has no commit yet. Leave it out of paths.`);
+    if (commit === null) throw new LancelotError("conflict", `The submodule ${name} has no commits yet. Remove it from paths.`);
     pointers.set(name, commit);
   }
   return pointers;
 }
 
-/** As git itself tidies messages: no white space at the ends of lines, one line end at the end. */
+/** Cleans up a message as git does: no trailing white space, one line break at the end. */
 function tidy(message: string): string {
   return `${message
     .replace(/\r\n?/g, "\n")
@@ -265,7 +265,7 @@ function indexTime(git: Git): number {
   return statSync(join(git.repository.gitDir, "index"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** The branch holds the commit; the index holds its files, unless somebody wrote the index since. */
+/** Verifies that the branch is at the commit, and that the index has its files unless it was changed since. */
 async function verifyCommit(
   git: Git,
   ref: string,
@@ -275,8 +275,8 @@ async function verifyCommit(
   const at = (await git.ask("rev-parse", ["--quiet", "--verify", ref]))?.trim();
   if (at === undefined) return `${branchName(ref)} is gone`;
   if (at !== commit && (await git.ask("merge-base", ["--is-ancestor", commit, ref])) === null)
-    return `${branchName(ref)} does not hold the commit ${shortHash(commit)}`;
+    return `${branchName(ref)} does not contain the commit ${shortHash(commit)}`;
   if (at !== commit || indexTime(git) !== time) return null;
   const differing = await git.run("diff-index", ["--cached", "--name-only", "-z", "--no-renames", commit], names.slice(0, 500));
-  return differing === "" ? null : `${list(differing.split("\0").filter((name) => name !== ""))} is not staged as it was committed`;
+  return differing === "" ? null : `${list(differing.split("\0").filter((name) => name !== ""))} is staged with other content than it was committed`;
 }

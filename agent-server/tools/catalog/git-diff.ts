@@ -3,7 +3,7 @@ import { gitProvider, maxOutputLines } from "../../workspace/workspace.ts";
 import { count, defineTool, flag } from "../tool.ts";
 import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 
-/** Files named to git at once; command lines have an end. */
+/** Most files per git command, because command lines are limited. */
 const maxPaths = 500;
 
 const safe = [
@@ -19,11 +19,11 @@ const safe = [
 export const gitDiff = defineTool({
   name: "git_diff",
   description:
-    "What changed in files since the last commit: unstaged changes, or staged ones with staged: true. New files are not in it; see git_status.",
+    "Show changes since the last commit: unstaged changes, or staged ones with staged: true. New files are not included; see git_status.",
   args: z.strictObject({
     path: GitPath,
-    staged: flag().optional().describe("What is staged instead of what is not"),
-    limit: count(1, 10_000).optional().describe("Most lines of the diff"),
+    staged: flag().optional().describe("Show staged changes instead of unstaged ones"),
+    limit: count(1, 10_000).optional().describe("Maximum number of lines of the diff"),
   }),
   capability: "repo_ops",
   action: "diff",
@@ -31,7 +31,7 @@ export const gitDiff = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path, staged }) => `Git diff${staged === true ? " (staged)" : ""}${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "diff", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "diff", path)],
   async plan({ path, staged, limit = maxOutputLines }, scope) {
     const { git, at } = await gitFor(scope, path);
     const side = staged === true ? ["--cached"] : [];
@@ -57,7 +57,7 @@ export const gitDiff = defineTool({
     return {
       kind: "answer",
       text: lines.slice(0, limit).join("\n") + cut + more + left,
-      hint: "Name a path to see less at once.",
+      hint: "Name a path to narrow the output.",
       outputs: { files: readable.length, lines: lines.length },
     };
   },

@@ -6,15 +6,15 @@ import { GitPath, gitFor, gitStep } from "./git.ts";
 
 export const gitLog = defineTool({
   name: "git_log",
-  description: "Latest commits, newest first: hash, date, author, subject. With path: those that touched it.",
-  args: z.strictObject({ path: GitPath, limit: count(1, 200).optional().describe("Number of commits, 20 if left out") }),
+  description: "List the latest commits, newest first: hash, date, author, subject. With path: only commits that changed it.",
+  args: z.strictObject({ path: GitPath, limit: count(1, 200).optional().describe("Number of commits. Default: 20") }),
   capability: "repo_ops",
   action: "log",
   baseTier: "T0",
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path }) => `Git log${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "log", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "log", path)],
   async plan({ path, limit = 20 }, scope) {
     const { git, at } = await gitFor(scope, path);
     const args = [
@@ -29,7 +29,7 @@ export const gitLog = defineTool({
     try {
       const text = (await git.read("log", args, path === undefined ? [] : [at])).trimEnd();
       if (text === "") return { kind: "answer", text: `No commits${path === undefined ? "" : ` touched ${path}`}.`, outputs: { count: 0 } };
-      return { kind: "answer", text, hint: "Give a smaller limit or a path.", outputs: { count: text.split("\n").length } };
+      return { kind: "answer", text, hint: "Use a smaller limit or a path.", outputs: { count: text.split("\n").length } };
     } catch (error) {
       if (error instanceof LancelotError && error.code === "not_found")
         return { kind: "answer", text: error.message, outputs: { count: 0 } };

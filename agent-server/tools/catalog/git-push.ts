@@ -27,11 +27,11 @@ const timeoutMs = 10 * 60_000;
 export const gitPush = defineTool({
   name: "git_push",
   description:
-    "Push a branch to a remote of this repository. The owner is asked each time. The other side is never rewritten unless force is given, and approved.",
+    "Push a branch to a remote of this repository. Always requires the user's approval. Commits on the remote are replaced only with force.",
   args: z.strictObject({
-    remote: RefArgument.optional().describe("Name of the remote; origin if left out"),
-    branch: RefArgument.optional().describe("Branch; the one that is checked out if left out"),
-    force: flag().optional().describe("Replace commits of the other side that this branch lacks"),
+    remote: RefArgument.optional().describe("Name of the remote. Default: origin"),
+    branch: RefArgument.optional().describe("Branch. Default: the current branch"),
+    force: flag().optional().describe("Replace commits on the remote that this branch does not have"),
   }),
   capability: "repo_ops",
   action: "push",
@@ -40,21 +40,21 @@ export const gitPush = defineTool({
   provider: gitProvider,
   title: ({ remote = "origin", branch, force }) =>
     `Git push${force === true ? " --force" : ""} ${remote}${branch === undefined ? "" : ` ${branch}`}`,
-  looks: ({ remote = "origin", branch }, scope) => [refStep(scope, { remote, ...(branch === undefined ? {} : { branch }) })],
+  reads: ({ remote = "origin", branch }, scope) => [refStep(scope, { remote, ...(branch === undefined ? {} : { branch }) })],
   async plan({ remote: named = "origin", branch: asked, force = false }, scope) {
     const opened = await openIdle(scope);
     const { git, head } = opened;
     if (asked !== undefined && /^[+:]/.test(asked)) {
       throw new LancelotError(
         "invalid_params",
-        "Name the branch alone. To replace what the other side has give force: true; branches of the other side are not deleted.",
+        "Name only the branch. To replace commits on the remote, set force: true. Remote branches cannot be deleted.",
       );
     }
     const ref = asked === undefined ? head.ref : `refs/heads/${asked.replace(/^refs\/heads\//, "")}`;
-    if (ref === null) throw new LancelotError("conflict", "No branch is checked out (HEAD is detached). Name the branch to push.");
+    if (ref === null) throw new LancelotError("conflict", "HEAD is detached. Name the branch to push.");
     const branch = branchName(ref);
     const commit = await branchCommit(git, ref);
-    if (commit === null) throw new LancelotError("not_found", `There is no branch ${branch} with a commit in it here.`);
+    if (commit === null) throw new LancelotError("not_found", `There is no branch ${branch} with commits in this repository.`);
     const remote = addressOf(git, named);
     if (remote.protocol === "file") await expectPlainTarget(scope, remote);
     const known = await git.ask("rev-parse", ["--quiet", "--verify", `refs/remotes/${named}/${branch}`]);
@@ -72,7 +72,7 @@ export const gitPush = defineTool({
         title: `${force ? "Force-push" : "Push"} ${branch} to ${named}`,
         detail: [
           `To ${remote.shown}, branch ${branch}, commit ${shortHash(commit)}.`,
-          ...(force ? ["Commits the other side has and this branch lacks are removed there."] : []),
+          ...(force ? ["Commits on the remote that this branch does not have are removed."] : []),
           ...(await newCommits(git, commit, known?.trim() ?? null)),
         ].join("\n"),
       },
@@ -81,8 +81,8 @@ export const gitPush = defineTool({
         await holdRepository(scope, git.repository, async () => {
           const fresh = await reopen(scope, opened);
           if ((await commitOf(fresh, ref)) !== commit || addressOf(fresh, named).url !== remote.url)
-            throw new LancelotError("conflict", `${branch}, or the address of ${named}, was changed meanwhile, so nothing was pushed.`);
-          const words = [
+            throw new LancelotError("conflict", `${branch}, or the URL of ${named}, changed in the meantime, so nothing was pushed.`);
+          const pushArgs = [
             "push",
             "--porcelain",
             "--no-verify",
@@ -90,17 +90,17 @@ export const gitPush = defineTool({
             "--no-follow-tags",
             "--recurse-submodules=no",
             ...(remote.protocol === "file" ? [receivePack] : []),
-            // What the owner was told of the other side is what is replaced, nothing newer.
+            // Replaces only the remote commit that the user saw in the question.
             ...(force ? [known === null ? "--force" : `--force-with-lease=${ref}:${known.trim()}`] : []),
             "--",
             remote.url,
             `${commit}:${ref}`,
           ];
-          await toRemote(fresh, remote, words, scope.call.signal);
+          await toRemote(fresh, remote, pushArgs, scope.call.signal);
           await remember(fresh, named, branch, commit);
         });
         return {
-          value: { kind: "answer", text: `Pushed ${branch} (${shortHash(commit)}) to ${named}, ${remote.shown}. Hooks were not run here.` },
+          value: { kind: "answer", text: `Pushed ${branch} (${shortHash(commit)}) to ${named}, ${remote.shown}. Local hooks did not run.` },
           outputs: { remote: named, url: remote.shown, branch, refBefore: known?.trim() ?? null, refAfter: commit, force },
         };
       },
@@ -113,7 +113,7 @@ export const gitPush = defineTool({
   },
 });
 
-/** The address a push goes to, as the repository names it. Rewriting of addresses (url.*.insteadOf) is not followed. */
+/** The URL of a remote in the repository's settings. URL rewriting (url.*.insteadOf) is ignored. */
 function addressOf(git: Git, remote: string): Remote {
   const values = (name: string) => git.settings.filter((setting) => setting.name === `remote.${remote}.${name}`).map(({ value }) => value);
   const pushTo = values("pushurl");
@@ -121,18 +121,18 @@ function addressOf(git: Git, remote: string): Remote {
   const [address] = addresses;
   if (address === undefined) throw new LancelotError("not_found", `This repository has no remote ${remote}.`);
   if (addresses.length > 1)
-    throw new LancelotError("unavailable", `${remote} has several addresses, and a push goes to one only. The owner pushes by hand.`);
+    throw new LancelotError("unavailable", `${remote} has several URLs, and only one is supported. Ask the user to push.`);
   return remoteOf(address, git.repository.workTree);
 }
 
-/** @throws LancelotError `denied` for a folder the path rules refuse. */
+/** @throws LancelotError `denied` for a folder that the path rules refuse. */
 async function expectPlainTarget(scope: Scope, remote: Remote): Promise<void> {
   const { absolute, type } = resolveFile(scope, remote.url);
   if (type !== "directory") throw new LancelotError("not_found", `There is no repository at ${remote.shown}.`);
   expectNoPromises(parseSettings(await listSettings({ GIT_DIR: absolute }, absolute, scope.call.signal)));
 }
 
-/** From a repository without settings, so that nothing but the owner's own has a say in it. */
+/** Pushes from a repository without settings, so that only the user's own settings apply. */
 async function toRemote(git: Git, remote: Remote, args: readonly string[], signal: AbortSignal): Promise<string> {
   const format = git.settings.find(({ name }) => name === "extensions.objectformat")?.value ?? "sha1";
   return inPrivateFolder(async (folder) => {
@@ -141,7 +141,7 @@ async function toRemote(git: Git, remote: Remote, args: readonly string[], signa
   });
 }
 
-/** What git notes itself after a push: where the remote's branch is now. That it cannot be noted undoes nothing. */
+/** Updates the remote-tracking branch as git does after a push. A failure is ignored. */
 async function remember(git: Git, remote: string, branch: string, commit: string): Promise<void> {
   const fetches = git.settings.some(({ name, value }) => name === `remote.${remote}.fetch` && value.endsWith(`refs/remotes/${remote}/*`));
   if (!fetches) return;
@@ -151,11 +151,11 @@ async function remember(git: Git, remote: string, branch: string, commit: string
     assertNoLinks(git.repository, [ref]);
     await git.run("update-ref", ["-m", "update by push", ref, commit], undefined, { author });
   } catch {
-    // A link in the way, or a lock: the next fetch notes it.
+    // A link or a lock blocks the update. The next fetch repeats it.
   }
 }
 
-/** Subjects of what would be new on the other side, as far as is known here. */
+/** The subjects of the commits that are new to the remote, as far as known locally. */
 async function newCommits(git: Git, commit: string, known: string | null): Promise<string[]> {
   const range = known === null ? [commit] : [commit, `^${known}`];
   const text = await git.run("log", ["--max-count=20", "--no-color", "--no-show-signature", "--pretty=format:  %h %s", ...range], []);

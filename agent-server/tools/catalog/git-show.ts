@@ -5,16 +5,16 @@ import { count, defineTool } from "../tool.ts";
 import { GitPath, gitFor, gitStep, readablePaths } from "./git.ts";
 import { commitOf, RefArgument } from "./git-branch.ts";
 
-/** Files named to git at once; command lines have an end. */
+/** Most files per git command, because command lines are limited. */
 const maxPaths = 500;
 
 export const gitShow = defineTool({
   name: "git_show",
-  description: "One commit: author, date, message and what it changed. With path: that part of it alone.",
+  description: "Show one commit: author, date, message and changes. With path: only the changes there.",
   args: z.strictObject({
-    ref: RefArgument.optional().describe("Commit, branch or tag; HEAD if left out"),
+    ref: RefArgument.optional().describe("Commit, branch or tag. Default: HEAD"),
     path: GitPath,
-    limit: count(1, 10_000).optional().describe("Most lines of the diff"),
+    limit: count(1, 10_000).optional().describe("Maximum number of lines of the diff"),
   }),
   capability: "repo_ops",
   action: "log",
@@ -22,7 +22,7 @@ export const gitShow = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ ref = "HEAD", path }) => `Git show ${ref}${path === undefined ? "" : `, ${path}`}`,
-  looks({ ref = "HEAD", path }, scope) {
+  reads({ ref = "HEAD", path }, scope) {
     const { args, ...step } = gitStep(scope, "log", path);
     return [{ ...step, args: { ...args, ref } }];
   },
@@ -76,7 +76,7 @@ export const gitShow = defineTool({
     return {
       kind: "answer",
       text: [head.trimEnd(), "", ...lines.slice(0, limit), ...left].join("\n").trimEnd(),
-      hint: "Name a path to see less at once.",
+      hint: "Name a path to narrow the output.",
       outputs: { commit, files: readable.length },
     };
   },

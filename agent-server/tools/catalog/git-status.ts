@@ -6,7 +6,7 @@ import { GitPath, gitFor, gitStep } from "./git.ts";
 export const gitStatus = defineTool({
   name: "git_status",
   description:
-    "Branch, and which files are changed, staged or new. For what changed in them use git_diff. Of a submodule only another commit is shown, not changes of its files.",
+    "Show the branch and the changed, staged and new files. For their content use git_diff. For a submodule, only a different commit is shown, not changes in its files.",
   args: z.strictObject({ path: GitPath }),
   capability: "repo_ops",
   action: "status",
@@ -14,7 +14,7 @@ export const gitStatus = defineTool({
   actionType: "tool_call",
   provider: gitProvider,
   title: ({ path }) => `Git status${path === undefined ? "" : ` of ${path}`}`,
-  looks: ({ path }, scope) => [gitStep(scope, "status", path)],
+  reads: ({ path }, scope) => [gitStep(scope, "status", path)],
   async plan({ path }, scope) {
     const { git, at } = await gitFor(scope, path);
     const text = await git.read(
@@ -23,7 +23,7 @@ export const gitStatus = defineTool({
       [at],
     );
     const lines = text.trimEnd().split("\n");
-    const clean = lines.length === 1 ? "\nNothing is changed." : "";
-    return { kind: "answer", text: lines.join("\n") + clean, hint: "Name a path to see less.", outputs: { changed: lines.length - 1 } };
+    const clean = lines.length === 1 ? "\nNo changes." : "";
+    return { kind: "answer", text: lines.join("\n") + clean, hint: "Name a path to narrow the output.", outputs: { changed: lines.length - 1 } };
   },
 });

@@ -3,22 +3,22 @@ import { type Git, openGit, resolveFile } from "../../workspace/workspace.ts";
 import type { IntentSpec } from "../../execution/execution.ts";
 import { PathArgument, type Scope } from "../tool.ts";
 
-export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace; all of it if left out");
+export const GitPath = PathArgument.optional().describe("File or folder, relative to the workspace. Default: everything");
 
-/** The intent of a reading git command. */
+/** The authorization step of a read-only git command. */
 export function gitStep(scope: Scope, action: string, path: string | undefined): IntentSpec {
   const file = resolveFile(scope, path ?? ".");
   return { capability: "repo_ops", action, args: { path: file.asked, absolute: file.absolute } };
 }
 
-/** Git, and the path to name to it: always one of the workspace, so that nothing above it shows. */
+/** Git, and its path argument, which is always in the workspace, so that nothing above it is shown. */
 export async function gitFor(scope: Scope, path: string | undefined): Promise<{ git: Git; at: string }> {
   const file = resolveFile(scope, path ?? ".");
   const below = relative(scope.workspace, file.absolute).split(sep).join("/");
   return { git: await openGit(scope.workspace, scope.call.signal), at: below === "" ? "." : `./${below}` };
 }
 
-/** Paths of a `-z` list that a tool may show the content of. */
+/** The paths of a `-z` list whose content a tool may show. */
 export function readablePaths(scope: Scope, list: string): { readable: string[]; secret: number } {
   const all = list.split("\0").filter((path) => path !== "");
   const readable = all.filter((path) => {

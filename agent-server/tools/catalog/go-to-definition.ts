@@ -3,13 +3,13 @@ import { aboutName, findName, type Place, readPlaces, wordPattern } from "../sym
 import { defineTool, type Scope } from "../tool.ts";
 import { resolveFile, searchWorkspace } from "../../workspace/workspace.ts";
 
-/** Without the editor, files that have the name and are outlined to find its definition. */
+/** Most files that are outlined to find a definition without the editor. */
 const outlinedFiles = 40;
 
 export const goToDefinition = defineTool({
   name: "go_to_definition",
   description:
-    "Where a function, class, method, type or variable is defined, by the editor's language service, with the line. Give its name and a file (and line) that uses it. Without an editor definitions of that name are looked for in outlines, and the answer says so. To list all that a file defines use get_file_outline.",
+    "Find the definition of a function, class, method, type or variable with the editor's language service. Give its name and a file (and line) that uses it. Without an editor, outlines are searched for the name, and the answer says so. To list all definitions of a file use get_file_outline.",
   ...aboutName,
   title: ({ name, path }) => `Definition of ${name} in ${path}`,
   async plan({ name, path, line }, scope) {
@@ -24,9 +24,9 @@ export const goToDefinition = defineTool({
     if (places.length === 0)
       throw new LancelotError(
         "not_found",
-        `No definition of ${name} was found in the workspace. It may come from a library; look with search_workspace.`,
+        `No definition of ${name} was found in the workspace. It may come from a library. Try search_workspace.`,
       );
-    return answer(places, `[Found by outlines, without the editor's language service: check that it is the one you mean]\n`, "outline");
+    return answer(places, `[Found in outlines, without the language service: check that it is the right one]\n`, "outline");
   },
 });
 
@@ -35,7 +35,7 @@ function answer(places: readonly Place[], head: string, source: string) {
   return {
     kind: "answer" as const,
     text: head + lines.join("\n"),
-    hint: "Read there with read_file.",
+    hint: "Use read_file to read the definition.",
     outputs: { count: places.length, source },
   };
 }

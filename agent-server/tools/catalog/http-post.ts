@@ -8,15 +8,15 @@ const maxBody = 256 * 1024;
 export const httpPost = defineTool({
   name: "http_post",
   description:
-    "Send a text by POST to an https address on the owner's list, and read the answer. The owner sees exactly what is sent and approves it each time. Redirects are not followed, and nothing private is sent.",
+    "Send a text by POST to an https URL on the user's list, and read the response. The user sees and approves the exact content each time. Redirects are not followed, and private data is refused.",
   args: z.strictObject({
     url: WebAddress.describe("https address"),
-    body: z.string().max(maxBody).describe("What is sent"),
+    body: z.string().max(maxBody).describe("Request body"),
     content_type: z
       .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+(?:;\s?charset=[\w-]+)?$/, "Write it as application/json.")
+      .regex(/^[\w.+-]+\/[\w.+-]+(?:;\s?charset=[\w-]+)?$/, "Use a media type such as application/json.")
       .optional()
-      .describe("application/json if left out and the body is JSON, else text/plain"),
+      .describe("Default: application/json if the body is JSON, else text/plain"),
   }),
   capability: "web_ops",
   action: "post",
@@ -25,7 +25,7 @@ export const httpPost = defineTool({
   provider: { name: "web-gate", version: "1" },
   routed: true,
   title: ({ url }) => `Send to ${url.slice(0, 200)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ url: address, body, content_type }, scope) {
     const url = requestUrl(address);
     const type = content_type ?? (isJson(body) ? "application/json" : "text/plain; charset=utf-8");
@@ -39,16 +39,16 @@ export const httpPost = defineTool({
       },
       touches: [],
       run: async ({ receiptId }) => {
-        const { value, provider } = await scope.attempt("web_ops", "post", webCall(scope, receiptId, false), (post, trial) => {
-          trial.begin();
-          return post({ url, signal: trial.signal, judge: judgeHops(scope, step), body, type });
+        const { value, provider } = await scope.runOnProvider("web_ops", "post", webCall(scope, receiptId, false), (post, run) => {
+          run.begin();
+          return post({ url, signal: run.signal, judge: judgeHops(scope, step), body, type });
         });
         const { source, location } = value;
         const worked = source.status >= 200 && source.status < 300;
         const head =
           location === null
-            ? `Answered ${source.status}.`
-            : `Answered ${source.status}, and sends on to ${location}, which was not followed.`;
+            ? `Status ${source.status}.`
+            : `Status ${source.status}. The redirect to ${location} was not followed.`;
         return {
           value: { kind: "answer", text: [sourceLine(source), head, value.text].join("\n"), isError: !worked },
           outputs: { source, sentBytes: Buffer.byteLength(body), provider },

@@ -7,11 +7,11 @@ import { count, defineTool, fileStep, PathArgument } from "../tool.ts";
 export const listFiles = defineTool({
   name: "list_files",
   description:
-    "List files of a folder, sorted, at most 400; ignored files (.gitignore) are left out. Narrow with glob (such as src/**/*.ts) or depth (1: only what is directly in the folder). To find text in files use search_workspace.",
+    "List the files in a folder, sorted, at most 400, without ignored files (.gitignore). Narrow with glob (such as src/**/*.ts) or depth (1: only direct children). To find text in files use search_workspace.",
   args: z.strictObject({
-    path: PathArgument.optional().describe("Folder, relative to the workspace; the workspace itself if left out"),
-    glob: z.string().min(1).max(500).optional().describe("Pattern the path in the workspace, or the name, must match"),
-    depth: count(1, 100).optional().describe("How many levels of folders to go down"),
+    path: PathArgument.optional().describe("Folder, relative to the workspace. Default: the workspace itself"),
+    glob: z.string().min(1).max(500).optional().describe("Pattern for the path in the workspace, or for the name"),
+    depth: count(1, 100).optional().describe("Maximum depth of folders"),
   }),
   capability: "file_ops",
   action: "list",
@@ -19,7 +19,7 @@ export const listFiles = defineTool({
   actionType: "tool_call",
   provider: ripgrepProvider,
   title: ({ path, glob }) => `List ${path ?? "the workspace"}${glob === undefined ? "" : ` (${glob})`}`,
-  looks: ({ path }, scope) => [fileStep("list", resolveFile(scope, path ?? "."))],
+  reads: ({ path }, scope) => [fileStep("list", resolveFile(scope, path ?? "."))],
   async plan({ path, glob, depth }, scope) {
     const folder = resolveFile(scope, path ?? ".");
     if (folder.type === "missing") throw new LancelotError("not_found", `${folder.display} does not exist.`);
@@ -51,7 +51,7 @@ export const listFiles = defineTool({
     });
     const entries = [...found];
     if (entries.length === 0) {
-      const what = glob === undefined ? "no files" : `no file that matches ${glob}`;
+      const what = glob === undefined ? "no files" : `no files that match ${glob}`;
       return { kind: "answer", text: `${folder.display} has ${what} (ignored files are not listed).`, outputs: { count: 0 } };
     }
     const more = stopped ? `\n[more than ${maxOutputLines} files: narrow with path, glob or depth]` : "";

@@ -14,7 +14,7 @@ export const memoryBeginEdits = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: () => "Begin a change of memory",
-  looks: () => [],
+  reads: () => [],
   plan({ reason }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(toEffect(actions.begin(reason ?? "", caller), ({ commitId }) => `commit_id: ${commitId}`));

@@ -14,7 +14,7 @@ export const memoryDelete = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ target, selector }) => `Forget (${target}): ${selector.slice(0, 120)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ target, selector, reason, confidence, provenance, commit_id: commitId }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     const action = actions.edit(

@@ -15,7 +15,7 @@ export const memoryFinishEdits = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ commit_id: commitId }) => `Apply edits of memory: ${commitId}`,
-  looks: () => [],
+  reads: () => [],
   plan({ commit_id: commitId }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(toEffect(actions.finish(commitId, caller), finishedAnswer));

@@ -13,7 +13,7 @@ export const memoryGetCoreBlocks = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: () => "Look at the core of memory",
-  looks: () => [{ capability: "memory", action: "read", args: {} }],
+  reads: () => [{ capability: "memory", action: "read", args: {} }],
   plan(_args, scope) {
     const blocks = memoryOfScope(scope).actions.core();
     const text = blocks

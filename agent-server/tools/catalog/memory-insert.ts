@@ -38,7 +38,7 @@ export const memoryInsert = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ target, content }) => `Remember (${target}): ${content.slice(0, 120)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ target, content, reason, confidence, provenance, commit_id: commitId, tags, kind, namespace, ttl_seconds: ttlSeconds }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     const action = actions.edit(

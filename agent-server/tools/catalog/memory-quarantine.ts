@@ -14,7 +14,7 @@ export const memoryQuarantine = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ target }) => `Quarantine: ${target}`,
-  looks: () => [],
+  reads: () => [],
   plan({ target, reason }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(

@@ -30,7 +30,7 @@ export const memoryReplace = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ target, new_content: content }) => `Correct a memory (${target}): ${content.slice(0, 120)}`,
-  looks: () => [],
+  reads: () => [],
   plan({ target, selector, new_content: content, reason, confidence, provenance, commit_id: commitId, rethink }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     const action = actions.edit(

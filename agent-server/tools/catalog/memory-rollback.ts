@@ -15,7 +15,7 @@ export const memoryRollback = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ commit_id: commitId }) => `Roll back a memory commit: ${commitId}`,
-  looks: () => [],
+  reads: () => [],
   plan({ commit_id: commitId, reason }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     return Promise.resolve(toEffect(actions.rollback({ commitId, reason }, caller), rolledBackAnswer));

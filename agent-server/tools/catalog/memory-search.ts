@@ -24,7 +24,7 @@ export const memorySearch = defineTool({
   actionType: "tool_call",
   provider: memoryProvider,
   title: ({ query }) => `Search memory: ${query.slice(0, 120)}`,
-  looks: ({ query }) => [{ capability: "memory", action: "read", args: { query } }],
+  reads: ({ query }) => [{ capability: "memory", action: "read", args: { query } }],
   plan({ query, tiers, namespace, tags, limit }, scope) {
     const { actions, caller } = memoryOfScope(scope);
     const { items } = actions.search(

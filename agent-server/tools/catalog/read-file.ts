@@ -25,7 +25,7 @@ const sampleBytes = 8192;
 export const readFile = defineTool({
   name: "read_file",
   description:
-    "Read a text file: numbered lines, at most 400 at once; read on with offset. Shows unsaved edits of the editor and your own proposed edits. To find where something is, use search_workspace first.",
+    "Read a text file: numbered lines, at most 400 at once; continue with offset. Includes unsaved edits in the editor and your own proposed edits. To find text in files, use search_workspace first.",
   args: z.strictObject({
     path: PathArgument.describe("File, relative to the workspace"),
     offset: count(1, 1_000_000_000).optional().describe("First line, from 1"),
@@ -37,14 +37,14 @@ export const readFile = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: ({ path, offset }) => `Read ${path}${offset === undefined ? "" : ` from line ${offset}`}`,
-  looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+  reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
   async plan({ path, offset = 1, limit = maxOutputLines }, scope) {
     const file = resolveFile(scope, path);
     const lines = Math.min(limit, maxOutputLines);
     if (file.type === "directory") {
       throw new LancelotError(
         "invalid_params",
-        `${file.display} is a folder. Use list_files with path "${file.display}" to see what is in it.`,
+        `${file.display} is a folder. Use list_files with path "${file.display}" to list its content.`,
       );
     }
     if (file.type === "missing") return readProposed(scope, file, offset, lines);
@@ -69,7 +69,7 @@ export const readFile = defineTool({
       await handle.close();
     }
     const { current, overlay } = await readOverlay(scope, file);
-    if (overlay.text === null) throw new LancelotError("not_found", `${file.display} does not exist any more: its deletion is proposed.`);
+    if (overlay.text === null) throw new LancelotError("not_found", `${file.display} no longer exists: its deletion is proposed.`);
     const about = [aboutText(current.encoding, overlay.text), standing(overlay.changeId, overlay.conflict, current.unsaved)].filter(
       (part) => part !== "",
     );
@@ -80,7 +80,7 @@ export const readFile = defineTool({
   },
 });
 
-/** A file that is not on disk may still be one the quest proposed, or one the editor holds unsaved. */
+/** A file that is not on disk can be proposed by the quest, or unsaved in the editor. */
 async function readProposed(scope: Scope, file: ResolvedFile, offset: number, lines: number): Promise<Answer> {
   const { current, overlay } = await readOverlay(scope, file);
   if (overlay.text !== null) {
@@ -93,11 +93,11 @@ async function readProposed(scope: Scope, file: ResolvedFile, offset: number, li
   const names = await readdir(dirname(file.absolute)).catch(() => []);
   const stem = wanted.replace(/\.[^.]*$/, "");
   const like = names.filter((name) => (stem.length > 2 ? spelled(name).includes(stem) : spelled(name) === wanted)).slice(0, 5);
-  const hint = like.length === 0 ? "Look for it with list_files or search_workspace." : `In that folder there is: ${like.join(", ")}.`;
+  const hint = like.length === 0 ? "Use list_files or search_workspace to find it." : `Similar files in that folder: ${like.join(", ")}.`;
   throw new LancelotError("not_found", `${file.display} does not exist. ${hint}`);
 }
 
-/** Before the lines are numbered, so that a secret of several lines is found as the file has it. */
+/** Runs before the lines are numbered, so that secrets of several lines are found. */
 function hidden({ placeholders }: Scope, file: ResolvedFile, text: string): string {
   return placeholders?.learnFrom(file.absolute, text) ?? text;
 }
@@ -110,7 +110,7 @@ function show(file: ResolvedFile, text: string, offset: number, limit: number, a
 }
 
 function answer(text: string, outputs: Record<string, unknown>): Answer {
-  return { kind: "answer", text, outputs, hint: "Read on with offset and limit." };
+  return { kind: "answer", text, outputs, hint: "Continue with offset and limit." };
 }
 
 function pastEnd(file: ResolvedFile, total: number): LancelotError {
@@ -118,7 +118,7 @@ function pastEnd(file: ResolvedFile, total: number): LancelotError {
 }
 
 function standing(changeId: string | null, conflict: boolean, unsaved: boolean): string {
-  if (conflict) return "your proposed edits conflict with the owner's and are not shown";
-  if (changeId !== null) return "with your proposed edits, which wait for review";
-  return unsaved ? "with unsaved edits of the editor" : "";
+  if (conflict) return "your proposed edits conflict with the user's edits and are not shown";
+  if (changeId !== null) return "with your proposed edits, which are waiting for review";
+  return unsaved ? "with unsaved edits in the editor" : "";
 }

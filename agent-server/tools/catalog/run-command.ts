@@ -8,11 +8,11 @@ import { resolveFile } from "../../workspace/workspace.ts";
 export const runCommand = defineTool({
   name: "run_command",
   description:
-    "Run a command line with bash in a sandbox that sees the workspace alone: tests, builds, linters, scripts. No input can be typed, and nothing is left running when it ends. What it changes in the workspace is found and can be undone. For reading and changing files and for git the other tools are better.",
+    "Run a command line with bash in a sandbox that can access only the workspace: tests, builds, linters, scripts. There is no input, and background processes are stopped when it ends. Changes in the workspace are detected and can be undone. To read or change files and for git, prefer the other tools.",
   args: z.strictObject({
     command: z.string().min(1).max(50_000).describe("For bash -c"),
-    cwd: PathArgument.optional().describe("Folder to run in, relative to the workspace; its root if left out"),
-    timeout_ms: count(1_000, 86_400_000).optional().describe("Ends it after this many milliseconds"),
+    cwd: PathArgument.optional().describe("Folder to run in, relative to the workspace. Default: its root"),
+    timeout_ms: count(1_000, 86_400_000).optional().describe("Timeout in milliseconds"),
   }),
   capability: "shell_exec",
   action: "run",
@@ -21,15 +21,15 @@ export const runCommand = defineTool({
   provider: { name: "shell", version: "1" },
   routed: true,
   title: ({ command }) => `Run ${oneLine(command)}`,
-  looks: () => [],
+  reads: () => [],
   async plan({ command, cwd = ".", timeout_ms }, scope) {
     const folder = resolveFile(scope, cwd);
     if (folder.type !== "directory")
       throw new LancelotError(
         "invalid_params",
-        `${folder.display} is ${folder.type === "missing" ? "not there" : "no folder"}. Name a folder of the workspace.`,
+        `${folder.display} is ${folder.type === "missing" ? "missing" : "not a folder"}. Name a folder in the workspace.`,
       );
-    if (!folder.inside) throw new LancelotError("denied", "Commands run in the workspace or in a folder of it.");
+    if (!folder.inside) throw new LancelotError("denied", "Commands can only run in the workspace or in one of its folders.");
     return commandEffect(scope, {
       command,
       cwd: { display: folder.display, absolute: folder.absolute },
@@ -39,7 +39,7 @@ export const runCommand = defineTool({
   },
 });
 
-/** The first line, as it fits a card. */
+/** The first line, cut to fit a card. */
 function oneLine(command: string): string {
   const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
   return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;

@@ -7,12 +7,12 @@ const defaultLimit = 100;
 export const searchWorkspace = defineTool({
   name: "search_workspace",
   description:
-    "Find lines in workspace files: fixed text, or a regular expression (regex: true, Rust syntax). Capitals count only if the query has some. Ignored and secret files are left out. Narrow with glob. To list file names use list_files.",
+    "Find lines in workspace files: fixed text, or a regular expression (regex: true, Rust syntax). Case matters only if the query has capital letters. Ignored and secret files are excluded. Narrow with glob. To list file names use list_files.",
   args: z.strictObject({
-    query: z.string().min(1).max(1000).describe("What to find"),
+    query: z.string().min(1).max(1000).describe("Text or regular expression to find"),
     regex: flag().optional().describe("The query is a regular expression"),
     glob: z.string().min(1).max(500).optional().describe("Only files whose path or name matches, such as *.ts or src/**"),
-    limit: count(1, 400).optional().describe("Most matches to give, 100 if left out"),
+    limit: count(1, 400).optional().describe("Maximum number of matches. Default: 100"),
   }),
   capability: "file_ops",
   action: "search",
@@ -21,7 +21,7 @@ export const searchWorkspace = defineTool({
   provider: ripgrepProvider,
   title: ({ query, glob }) =>
     `Search for ${query.length > 60 ? `${query.slice(0, 60)}…` : query}${glob === undefined ? "" : ` in ${glob}`}`,
-  looks: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
+  reads: (_args, scope) => [fileStep("search", resolveFile(scope, "."))],
   async plan({ query, regex, glob, limit = defaultLimit }, scope) {
     const { items, truncated } = await search(scope, { query, regex: regex ?? false, glob, limit }, scope.call.signal);
     const { quest: questId } = scope.call;
@@ -32,7 +32,7 @@ export const searchWorkspace = defineTool({
         : `\n[not searched: your proposed edits of ${open.map(({ path }) => path).join(", ")}; use read_file for those]`;
     if (items.length === 0) {
       const where = glob === undefined ? "the workspace" : `files that match ${glob}`;
-      return { kind: "answer", text: `Nothing in ${where} matches.${unseen}`, outputs: { count: 0 } };
+      return { kind: "answer", text: `No matches in ${where}.${unseen}`, outputs: { count: 0 } };
     }
     const lines = items.map(({ path, line, text }) => `${path}:${line}: ${text}`);
     const more = truncated ? `\n[stopped at ${items.length} matches: narrow the query or the glob, or raise limit]` : "";

@@ -9,10 +9,10 @@ import { defineTool, fileStep, PathArgument, readOverlay } from "../tool.ts";
 export const writeFile = defineTool({
   name: "write_file",
   description:
-    "Create a file, or replace all of its content. Missing folders are made. For a change to part of a file use edit_file: it is smaller and easier to review.",
+    "Create a file, or replace all of its content. Missing folders are created. To change a part of a file use edit_file, which is smaller and easier to review.",
   args: z.strictObject({
     path: PathArgument.describe("File, relative to the workspace"),
-    content: z.string().describe("The whole new content"),
+    content: z.string().describe("The complete new content"),
   }),
   capability: "file_ops",
   action: "write",
@@ -21,9 +21,9 @@ export const writeFile = defineTool({
   provider: fileProvider,
   title: ({ path }) => `Write ${path}`,
   edits: ({ path }) => [path],
-  looks(args, scope) {
+  reads(args, scope) {
     const file = resolveFile(scope, args.path);
-    // That it is a folder is something only who may look is told.
+    // That the path is a folder is reported only after an authorized read.
     return isBlind(file) && file.type !== "directory" ? [] : [fileStep("read", file)];
   },
   async plan({ path, content }, scope) {
@@ -38,19 +38,19 @@ export const writeFile = defineTool({
     if (twin !== null) {
       throw new LancelotError(
         "conflict",
-        `A file that looks the same, ${twin}, is there already, spelled with other letters (composed or not). Nothing was changed. Take its name as list_files shows it.`,
+        `A file whose name looks the same, ${twin}, already exists with another Unicode normalization. Nothing was changed. Copy its name from list_files.`,
       );
     }
     const { text: given, review } = placeSecrets(scope.placeholders, file, content, [overlay.text, current.text]);
-    // An existing file keeps its line endings, line by line: models write \n whatever was there.
+    // An existing file keeps its line endings, because models always write \n.
     const text = overlay.text === null || !overlay.text.includes("\n") ? given : mergeEnds(overlay.text, given, mainEol(overlay.text));
     if (text === overlay.text)
-      throw new LancelotError("invalid_params", `${file.display} already reads like that: there is nothing to change.`);
+      throw new LancelotError("invalid_params", `${file.display} already has this content: there is nothing to change.`);
     return editsEffect(scope, [{ file, current, text, note: "", review }], "write");
   },
 });
 
-/** A file in the same folder whose name reads the same and is written with other letters; disks of other systems take both for one. */
+/** A file in the same folder with the same name in another Unicode normalization. On some systems both are one file. */
 async function twinOf(file: ResolvedFile): Promise<string | null> {
   const name = basename(file.absolute);
   if (/^\p{ASCII}*$/u.test(name)) return null;
@@ -58,7 +58,7 @@ async function twinOf(file: ResolvedFile): Promise<string | null> {
   return names.find((other) => other !== name && other.normalize("NFC") === name.normalize("NFC")) ?? null;
 }
 
-/** A secret is never looked at: it may only be replaced. A file elsewhere is not, so that the owner is asked once, not twice. */
+/** True for files that are replaced without being read: secrets, and files outside the workspace, so that the user is asked only once. */
 function isBlind(file: ResolvedFile): boolean {
   return file.sensitive === "secret" || !file.inside;
 }

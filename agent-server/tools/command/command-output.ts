@@ -4,39 +4,39 @@ import { createHeadAndTail } from "./head-and-tail.ts";
 import { createSafeStream, type SafeStream } from "./redacted-stream.ts";
 import { plainTerminalText } from "./terminal-text.ts";
 
-/** What a card holds of the output (UTF-16 units); what was printed before that is no longer shown. */
+/** The end of the output that a card holds (UTF-16 units). */
 export const liveUnits = 48_000;
-/** What the model is given of the beginning and of the end (UTF-16 units). */
+/** The beginning and the end of the output that the model receives (UTF-16 units). */
 const modelHead = 6_000;
 const modelTail = 12_000;
-/** Pieces are gathered this long (ms) before they go on. */
+/** Output is batched for this long (ms). */
 const gatherMs = 50;
-/** A line without its end is shown after this long (ms): a prompt, a slow progress bar. */
+/** An unfinished line, such as a prompt or a progress bar, is shown after this long (ms). */
 const unendedMs = 400;
 
 export interface Live {
   readonly text: string;
-  /** UTF-16 units before the text that are no longer held. */
+  /** UTF-16 units that were dropped before the text. */
   readonly skipped: number;
 }
 
-/** The output of one command on its way to the card and to the model: decoded, redacted, bounded. */
+/** Decodes, redacts and bounds the output of one command, for the card and the model. */
 export interface CommandOutput {
   add(stream: "stdout" | "stderr", bytes: Uint8Array): void;
-  /** Everything that was held back goes on. */
+  /** Flushes all buffered output. */
   end(): void;
   live(): Live;
-  /** For the model: without terminal sequences, beginning and end. */
+  /** For the model: the beginning and the end, without terminal sequences. */
   text(): string;
 }
 
-/** @param onText hears of what came, at most every 50 ms; `offset` is the length of all text before it. */
+/** @param onText receives batched output; `offset` is the length of all text before it. */
 export function createCommandOutput(deps: {
   redactor: Pick<Redactor, "text">;
   onText: (piece: { offset: number; text: string }) => void;
 }): CommandOutput {
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
-  // One each: half a line of one stream must not be joined with half a line of the other.
+  // One buffer per stream, so that partial lines of stdout and stderr are never joined.
   const streams: Record<"stdout" | "stderr", SafeStream> = {
     stdout: createSafeStream(deps.redactor),
     stderr: createSafeStream(deps.redactor),
@@ -44,22 +44,22 @@ export function createCommandOutput(deps: {
   const forModel = createHeadAndTail(modelHead, modelTail);
   let live = "";
   let skipped = 0;
-  let told = 0;
+  let sent = 0;
   let pending = "";
   let gathering: NodeJS.Timeout | null = null;
   let unended: NodeJS.Timeout | null = null;
 
-  const tell = (): void => {
+  const flush = (): void => {
     if (gathering !== null) clearTimeout(gathering);
     gathering = null;
     if (pending === "") return;
     const text = pending;
     pending = "";
-    // A flood is told by its end alone: more than a card holds is of no use to it.
+    // Of a large batch only the end is sent, because the card holds no more.
     const shown = text.length > liveUnits ? text.slice(-liveUnits) : text;
-    told += text.length - shown.length;
-    deps.onText({ offset: told, text: shown });
-    told += shown.length;
+    sent += text.length - shown.length;
+    deps.onText({ offset: sent, text: shown });
+    sent += shown.length;
   };
   const pass = (text: string): void => {
     if (text === "") return;
@@ -68,14 +68,14 @@ export function createCommandOutput(deps: {
     if (pending.length > liveUnits * 4) {
       const drop = pending.length - liveUnits;
       pending = pending.slice(drop);
-      told += drop;
+      sent += drop;
     }
     live += text;
     if (live.length > liveUnits * 2) {
       skipped += live.length - liveUnits;
       live = live.slice(-liveUnits);
     }
-    gathering ??= setTimeout(tell, gatherMs);
+    gathering ??= setTimeout(flush, gatherMs);
   };
   const showUnended = (): void => {
     unended = null;
@@ -94,13 +94,13 @@ export function createCommandOutput(deps: {
         pass(streams[name].add(decoders[name].end()));
         pass(streams[name].end());
       }
-      tell();
+      flush();
     },
     live() {
       const cut = Math.max(0, live.length - liveUnits);
       return { text: live.slice(cut), skipped: skipped + cut };
     },
     text: () =>
-      plainTerminalText(forModel.text(({ lines, units }) => `[… ${lines > 0 ? `${lines} lines` : `${units} characters`} left out …]`)),
+      plainTerminalText(forModel.text(({ lines, units }) => `[… ${lines > 0 ? `${lines} lines` : `${units} characters`} omitted …]`)),
   };
 }

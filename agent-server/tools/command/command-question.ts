@@ -1,41 +1,41 @@
 import type { CommandPlace } from "../../contract/providers.ts";
 
-/** Where a command runs, in words for the owner: the end of the sentence "It runs …". */
-export function placeWords(place: CommandPlace): string {
+/** Where a command runs, for the approval question. */
+export function describePlace(place: CommandPlace): string {
   switch (place) {
     case "container":
-      return "in the container of this workspace: it sees the workspace and nothing else of this machine";
+      return "in this workspace's container. It can access the workspace and no other files on this machine";
     case "os_sandbox":
-      return "in the sandbox of the operating system: it can change the workspace and nothing else of this machine";
+      return "in the OS sandbox. It can change the workspace and nothing else on this machine";
     case "host":
-      return "on this machine, as you, without a sandbox: it can do whatever you can";
+      return "on this machine, without a sandbox. It has all of your permissions";
   }
 }
 
-/** For the model and the title of a card: short. */
+/** A short name of the place, for the model and the title of a card. */
 export function placeName(place: CommandPlace): string {
   return place === "container" ? "in the container" : place === "os_sandbox" ? "in the OS sandbox" : "on this machine, without a sandbox";
 }
 
-/** Characters that hide or reorder what is read: controls but line ends and tabs, zero-width, directions, tags. */
+/** Characters that hide or reorder text: control characters except line ends and tabs, zero-width and direction characters, tags. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
-/** A command as it stands, with what cannot be seen written out, so that what is approved is what is run. */
+/** The command with invisible characters escaped, so that the user approves exactly what runs. */
 export function visibleCommand(command: string): string {
   return command.replace(hidden, (letter) =>
     letter === "\n" || letter === "\t" ? letter : `⟨U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
   );
 }
 
-/** What the owner reads before they allow a command. */
+/** The details of the approval question for a command. */
 export function commandDetail(of: { command: string; cwd: string; place: CommandPlace; network: boolean; timeoutMs: number }): string {
   return [
     visibleCommand(of.command),
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
-    `It runs ${placeWords(of.place)}.`,
-    of.network ? "Network: the hosts of your list in config/network.yaml." : "Network: none.",
-    `It is ended after ${seconds(of.timeoutMs)}.`,
+    `Runs ${describePlace(of.place)}.`,
+    of.network ? "Network: the hosts in config/network.yaml." : "Network: none.",
+    `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
 }
 

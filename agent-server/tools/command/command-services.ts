@@ -1,15 +1,15 @@
 import type { Redactor } from "../../security/security.ts";
-import { type Attempt } from "../routing/provider-failover.ts";
+import { type RunOnProvider } from "../routing/provider-failover.ts";
 import type { Router } from "../routing/capability-router.ts";
 
-/** What running a command needs of the tools room. */
-export interface CommandRoom {
+/** The services that run a command. */
+export interface CommandServices {
   readonly router: Router;
-  readonly attempt: Attempt;
+  readonly runOnProvider: RunOnProvider;
   readonly redactor: Pick<Redactor, "text">;
   readonly limits: () => { readonly timeoutMs: number; readonly outputBytes: number };
-  /** Why no command may run now; null when they may. */
+  /** Why commands cannot run now; null when they can. */
   readonly problem: () => string | null;
-  /** True for a command that needs the network where the owner's flag lets commands have it. */
+  /** True when the command needs the network and the user's flag allows it. */
   readonly network: (command: string, cwd: string) => boolean;
 }

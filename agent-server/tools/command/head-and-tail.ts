@@ -1,11 +1,11 @@
-/** A long text of which the beginning and the end are kept, as it comes. */
+/** Keeps the beginning and the end of a long streamed text. */
 export interface HeadAndTail {
   add(text: string): void;
-  /** The text, with `gap` in place of what was dropped. `dropped` counts UTF-16 units. */
+  /** The text, with `gap` in place of the dropped part. `units` are UTF-16 units. */
   text(gap: (dropped: { units: number; lines: number }) => string): string;
 }
 
-/** @param head @param tail UTF-16 units that are kept of the beginning and, at least, of the end. */
+/** @param head UTF-16 units kept from the beginning @param tail least UTF-16 units kept from the end */
 export function createHeadAndTail(head: number, tail: number): HeadAndTail {
   let first = "";
   let last = "";
@@ -13,11 +13,11 @@ export function createHeadAndTail(head: number, tail: number): HeadAndTail {
   let lines = 0;
   return {
     add(text) {
-      const room = head - first.length;
-      const begin = text.slice(0, Math.max(0, room));
+      const capacity = head - first.length;
+      const begin = text.slice(0, Math.max(0, capacity));
       first += begin;
       last += text.slice(begin.length);
-      // Cut seldom: each cut copies.
+      // Cuts rarely, because each cut copies the text.
       if (last.length > tail * 2) {
         const cut = wholeLine(last, last.length - tail);
         units += cut;
@@ -40,7 +40,7 @@ export function createHeadAndTail(head: number, tail: number): HeadAndTail {
   };
 }
 
-/** The start of the line after `at`, where one begins soon; never in the middle of a surrogate pair. */
+/** The start of the next line after `at` if it is near, else `at`; never inside a surrogate pair. */
 function wholeLine(text: string, at: number): number {
   const next = text.indexOf("\n", at);
   if (next !== -1 && next - at < 2_000) return next + 1;

@@ -1,22 +1,22 @@
 import type { Redactor } from "../../security/security.ts";
 
-/** Longest line (UTF-16 units) that is waited for; a longer one is passed on in pieces. */
+/** Longest buffered line (UTF-16 units); longer ones are released in pieces. */
 const maxLine = 16_384;
-/** What is held back of a piece of an endless line, so that a secret across the cut is found with the next piece. */
+/** The end of such a piece that stays buffered, so that a secret across the cut is found with the next piece. */
 const overlap = 1_024;
-/** Lines of a private key that are waited for. */
+/** Most buffered lines of a private key. */
 const maxKeyLines = 200;
 
 const keyBegin = /-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY/;
 const keyEnd = /-----END [A-Z0-9 ]{0,60}PRIVATE KEY/;
 
-/** Text that comes in pieces, with its secrets replaced before anything of it goes on. */
+/** Redacts a streamed text before any of it is released. */
 export interface SafeStream {
-  /** What can go on now: whole lines. */
+  /** Returns the complete lines that can be released now. */
   add(text: string): string;
-  /** A line that waits for its end (a prompt, a slow progress bar); a key that waits for its own stays held. */
+  /** Returns an unfinished line, such as a prompt; an unfinished private key stays buffered. */
   unended(): string;
-  /** All that was held back: nothing more comes. */
+  /** Returns the rest after the last input. */
   end(): string;
 }
 
@@ -53,7 +53,7 @@ export function createSafeStream(redactor: Pick<Redactor, "text">): SafeStream {
       }
       if (held.length <= maxLine) return "";
       const whole = redacted(held);
-      // What was replaced is passed on; of the rest the last part waits.
+      // The end stays buffered, because a secret can continue in the next piece.
       const cut = Math.max(0, whole.length - overlap);
       held = whole.slice(cut);
       return whole.slice(0, cut);

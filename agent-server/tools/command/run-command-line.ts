@@ -1,7 +1,7 @@
 import type { CommandRun } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { CommandPlace } from "../../contract/providers.ts";
-import { tagOf } from "../routing/provider-failover.ts";
+import { toProvider } from "../routing/provider-failover.ts";
 import type { ToolProvider } from "../routing/capabilities.ts";
 import { formatBytes } from "../../workspace/workspace.ts";
 import type { EgressConnection, ShellResult } from "../../sandbox/sandbox.ts";
@@ -12,50 +12,50 @@ import type { Router } from "../routing/capability-router.ts";
 import { createCommandOutput } from "./command-output.ts";
 import { commandDetail, placeName, seconds, visibleCommand } from "./command-question.ts";
 
-/** A command line to be run, as a tool or the owner's configuration gives it. */
+/** A command line from a tool call or the user's configuration. */
 export interface CommandLine {
   readonly command: string;
-  /** Where it was asked to run, and where that is: absolute and resolved. */
+  /** The requested folder and its resolved absolute path. */
   readonly cwd: { readonly display: string; readonly absolute: string };
-  /** Asked for; the settings' when left out, and never more than those. */
+  /** The requested timeout; the limit in the settings is the default and the maximum. */
   readonly timeoutMs?: number;
-  /** The steps to be judged beside the command itself, such as the deployment it is. */
+  /** Steps to authorize in addition to the command, such as a deployment. */
   readonly steps?: Effect["steps"];
   readonly title: string;
 }
 
 /**
- * Plans the run of a command line: chosen place, exact question, the whole workspace watched.
- * @throws LancelotError `unavailable` when no place can run it, with what to do.
+ * Plans the run of a command line on the chosen provider, with the whole workspace watched.
+ * @throws LancelotError `unavailable` with the next step when nothing can run it.
  */
 export async function commandEffect(scope: Scope, line: CommandLine): Promise<Effect> {
-  const room = scope.commands;
-  const problem = room.problem();
+  const { commands } = scope;
+  const problem = commands.problem();
   if (problem !== null) throw new LancelotError("unavailable", problem);
   const { call } = scope;
-  const limits = room.limits();
+  const limits = commands.limits();
   const timeoutMs = Math.min(line.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
-  const network = room.network(line.command, line.cwd.absolute);
+  const network = commands.network(line.command, line.cwd.absolute);
   const profile = { network, unattended: call.askOwner === undefined };
-  const { provider: planned } = await room.router.choose({ capability: "shell_exec", action: "run", profile });
+  const { provider: planned } = await commands.router.choose({ capability: "shell_exec", action: "run", profile });
   const place = placeOf(planned);
-  const card = (news: Partial<CommandRun>): void =>
+  const updateCard = (update: Partial<CommandRun>): void =>
     call.onUpdate?.({
       command: {
-        text: room.redactor.text(visibleCommand(line.command)).text,
+        text: commands.redactor.text(visibleCommand(line.command)).text,
         cwd: line.cwd.display,
         place,
         network,
         exitCode: null,
         ended: null,
-        ...news,
+        ...update,
       },
     });
-  card({});
+  updateCard({});
 
   return {
     kind: "effect",
-    // Whether it is inside a sandbox is part of what is judged and approved; which sandbox is not.
+    // An approval covers whether the command runs in a sandbox, but not in which one.
     steps: [
       ...(line.steps ?? []),
       {
@@ -71,16 +71,16 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     },
     touches: [],
     watch: "workspace",
-    onDisk: true,
+    needsReviewedFiles: true,
     async run({ receiptId }) {
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
-        redactor: scope.placeholders?.secrets ?? room.redactor,
+        redactor: scope.placeholders?.secrets ?? commands.redactor,
         onText: (piece) => call.onOutput?.(piece),
       });
       try {
         const done = await runInShell(
-          room.attempt,
+          commands.runOnProvider,
           {
             command: line.command,
             cwd: line.cwd.absolute,
@@ -93,9 +93,9 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
           { questId: call.quest, parentId: receiptId, signal: call.signal, planned, profile },
         );
         output.end();
-        const ran = placeById(room.router, done.provider) ?? place;
-        card({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
-        if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the owner.");
+        const ran = placeById(commands.router, done.provider) ?? place;
+        updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
+        if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
         return answerOf(done.value, { text: output.text(), place: ran, provider: done.provider, timeoutMs, limits, connections });
       } finally {
         output.end();
@@ -116,12 +116,12 @@ function answerOf(
     connections: readonly EgressConnection[];
   },
 ): { value: Answer; outputs: Record<string, unknown>; failure?: string } {
-  const head = `${endWords(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
+  const head = `${describeEnd(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
   const notes = [
-    ...(result.leftovers ? ["[It left processes running; they were ended with it.]"] : []),
-    ...refusedWords(of.connections),
+    ...(result.leftovers ? ["[Its background processes were stopped.]"] : []),
+    ...describeRefused(of.connections),
     ...(result.outputBytes > of.limits.outputBytes
-      ? [`[It printed ${formatBytes(result.outputBytes)}; what came after ${formatBytes(of.limits.outputBytes)} was thrown away.]`]
+      ? [`[The output was ${formatBytes(result.outputBytes)}; everything after ${formatBytes(of.limits.outputBytes)} was dropped.]`]
       : []),
   ];
   const worked = result.ended === "exit" && result.exitCode === 0;
@@ -131,7 +131,7 @@ function answerOf(
       kind: "answer",
       text: [head, ...notes, text].join("\n"),
       isError: !worked,
-      hint: "Run it on a smaller part, or filter what it prints.",
+      hint: "Run it on a smaller part, or filter its output.",
     },
     outputs: {
       exitCode: result.exitCode,
@@ -146,41 +146,41 @@ function answerOf(
         ? {}
         : { connections: of.connections.slice(0, maxConnections), connectionsTotal: of.connections.length }),
     },
-    ...(worked ? {} : { failure: endWords(result, of.timeoutMs) }),
+    ...(worked ? {} : { failure: describeEnd(result, of.timeoutMs) }),
   };
 }
 
-/** Connections that are named on the receipt. */
+/** Most connections on the receipt. */
 const maxConnections = 50;
 
-/** Programs seldom say why a connection failed; the proxy does. */
-function refusedWords(connections: readonly EgressConnection[]): string[] {
+/** The proxy's reasons for refused connections, because programs rarely report why a connection failed. */
+function describeRefused(connections: readonly EgressConnection[]): string[] {
   const refused = new Map(connections.flatMap(({ host, reason }) => (reason === null ? [] : [[host, reason] as const])));
-  return [...refused].slice(0, 10).map(([host, reason]) => `[Not reached: ${host}. ${reason}]`);
+  return [...refused].slice(0, 10).map(([host, reason]) => `[Connection refused: ${host}. ${reason}]`);
 }
 
-/** How a command ended, without a full stop. */
-function endWords({ ended, exitCode }: ShellResult, timeoutMs: number): string {
+/** How a command ended, without a period. */
+function describeEnd({ ended, exitCode }: ShellResult, timeoutMs: number): string {
   switch (ended) {
     case "exit":
       return `Exit code ${String(exitCode)}`;
     case "timeout":
-      return `Ended for taking longer than ${seconds(timeoutMs)}`;
+      return `Timed out after ${seconds(timeoutMs)}`;
     case "memory":
-      return "Ended for using more memory or disk than it may";
+      return "Stopped for exceeding its memory or disk limit";
     case "lost":
-      return "What ran it went away before its end, so what it did is not known; it was not run again";
+      return "The sandbox stopped before the command ended, so its effects are unknown; it was not run again";
     case "stopped":
-      return "Ended by the sandbox for what it did; its output says why";
+      return "Stopped by the sandbox; see its output for the reason";
   }
 }
 
 function placeOf(provider: ToolProvider): CommandPlace {
-  if (provider.place === undefined) throw new LancelotError("internal", `${provider.id} is no place for commands.`);
+  if (provider.place === undefined) throw new LancelotError("internal", `${provider.id} cannot run commands.`);
   return provider.place;
 }
 
 function placeById(router: Router, ran: Provider): CommandPlace | null {
-  const found = router.candidates({ capability: "shell_exec", action: "run" }).find((one) => tagOf(one).name === ran.name);
+  const found = router.candidates({ capability: "shell_exec", action: "run" }).find((one) => toProvider(one).name === ran.name);
   return found?.place ?? null;
 }

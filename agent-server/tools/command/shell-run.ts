@@ -1,18 +1,18 @@
-import type { Attempt, AttemptCall, Attempted } from "../routing/provider-failover.ts";
+import type { RunOnProvider, ProviderCall, ProviderResult } from "../routing/provider-failover.ts";
 import type { ShellCommand, ShellResult } from "../../sandbox/sandbox.ts";
 
 /**
- * Runs a command in the first place that can begin it, and never a second time. A command that network is asked for goes to places that
- * have it. What came of it, `lost` included, is the result.
- * @throws LancelotError as `Attempt`.
+ * Runs a command once, on the first provider that can start it. Commands that need the network run only where it is available.
+ * Every end of the command is a result, including `lost`.
+ * @throws LancelotError as `RunOnProvider`.
  */
 export function runInShell(
-  attempt: Attempt,
+  runOnProvider: RunOnProvider,
   command: Omit<ShellCommand, "onStarted" | "signal"> & { readonly onStarted?: () => void },
-  call: AttemptCall,
-): Promise<Attempted<ShellResult>> {
+  call: ProviderCall,
+): Promise<ProviderResult<ShellResult>> {
   const profile = { unattended: false, ...call.profile, network: command.network };
-  return attempt("shell_exec", "run", { ...call, profile }, async (run, { provider, signal, begin, failed }) => {
+  return runOnProvider("shell_exec", "run", { ...call, profile }, async (run, { provider, signal, begin, failed }) => {
     const result = await run({
       ...command,
       signal,
@@ -21,7 +21,7 @@ export function runInShell(
         command.onStarted?.();
       },
     });
-    if (result.ended === "lost") failed(`${provider.title} went away while a command ran.`);
+    if (result.ended === "lost") failed(`${provider.title} stopped while a command was running.`);
     return result;
   });
 }

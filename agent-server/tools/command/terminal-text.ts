@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 
 /**
- * What a reader of a terminal is left with, as plain text: control sequences are gone, a line that was written over (progress bars)
- * is what stands in it last, backspaces are carried out.
+ * The text a terminal would show at the end: control sequences are removed, overwritten lines (progress bars) show their last
+ * content, and backspaces are applied.
  */
 export function plainTerminalText(text: string): string {
   return (
@@ -10,7 +10,7 @@ export function plainTerminalText(text: string): string {
       .split("\n")
       .map(lastWritten)
       .join("\n")
-      // oxlint-disable-next-line no-control-regex -- what no reader sees
+      // oxlint-disable-next-line no-control-regex -- removes control characters
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "")
   );
 }

@@ -17,14 +17,14 @@ const fields = {
   network: z.boolean().default(false),
   timeout_seconds: z.int().min(1).max(maxSeconds).default(600),
 };
-/** A command alone is a step with everything else as usual. */
+/** A string is a step with the defaults. */
 const orCommand = <S extends z.ZodType>(schema: S) =>
   z.preprocess((written) => (typeof written === "string" ? { command: written } : written), schema);
 const Step = orCommand(z.strictObject(fields));
 const Deployment = orCommand(
   z.strictObject({
     ...fields,
-    /** Run afterwards; it went well when this ends with 0. */
+    /** Runs after the deployment, which is verified when this exits with 0. */
     verify: Command.optional(),
   }),
 );
@@ -40,13 +40,13 @@ const DeployTable = z.strictObject({
   version: z.literal(1),
   workspaces: z
     .record(
-      z.string().refine(isAbsolute, "Write the whole path of the workspace."),
+      z.string().refine(isAbsolute, "Write the absolute path of the workspace."),
       z.strictObject({ ...Steps.shape, targets: z.record(TargetName, Steps).default({}) }),
     )
     .default({}),
 });
 
-/** What the owner declared for one action. */
+/** The command that the user declared for one action. */
 export interface DeclaredStep {
   readonly command: string;
   readonly verify: string | null;
@@ -58,13 +58,13 @@ export interface DeclaredStep {
 export interface DeployConfig {
   /** @throws LancelotError `not_found` with how to declare it, `unavailable` when the file cannot be used. */
   find(action: DeployAction, target: string | undefined): DeclaredStep;
-  /** What is declared for this workspace: "build, deploy (staging)". */
+  /** The declared actions of this workspace, such as "build, deploy (staging)". */
   declared(): readonly string[];
   /** Why the file cannot be used; null when it can. */
   problem(): string | null;
 }
 
-/** The owner's `config/deploy.yaml`, by workspace. What the workspace itself says is never read. */
+/** The user's `config/deploy.yaml`, by workspace. Files in the workspace are never read for it. */
 export function createDeployConfig(deps: { dataDir: string; workspace: string | null }): DeployConfig {
   const file = createConfigFile({
     dataDir: deps.dataDir,
@@ -108,11 +108,11 @@ export function createDeployConfig(deps: { dataDir: string; workspace: string | 
 
 function howToDeclare(action: DeployAction, target: string | undefined, declared: readonly string[]): string {
   const what = `${action}${target === undefined ? "" : ` for ${target}`}`;
-  const there = declared.length === 0 ? "Nothing is declared for this workspace." : `Declared are: ${declared.join(", ")}.`;
+  const there = declared.length === 0 ? "Nothing is declared for this workspace." : `Declared: ${declared.join(", ")}.`;
   return (
-    `The owner has declared no command to ${what}. ${there} ` +
-    `The owner declares it in config/deploy.yaml of Lancelot's data folder, under workspaces and this workspace's path: ` +
-    `${target === undefined ? `"${action}: the command"` : `"targets: { ${target}: { ${action}: the command } }"`}. Nothing was run.`
+    `The user has not declared a command to ${what}. ${there} ` +
+    `The user can declare it in config/deploy.yaml in Lancelot's data folder, under workspaces and this workspace's path: ` +
+    `${target === undefined ? `"${action}: the command"` : `"targets: { ${target}: { ${action}: the command } }"`}. Nothing ran.`
   );
 }
 

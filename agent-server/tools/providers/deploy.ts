@@ -1,7 +1,7 @@
 import type { ToolProvider } from "../routing/capabilities.ts";
 import type { DeployConfig } from "./deploy-config.ts";
 
-/** What the owner declared to build, test, package and deploy this workspace (requirement T7). The commands run in a shell of the sandbox. */
+/** Finds the commands that the user declared to build, test, package and deploy (requirement T7). They run in the sandbox. */
 export function createDeclaredCommands(config: DeployConfig): ToolProvider {
   return {
     id: "declared-commands",
@@ -10,7 +10,7 @@ export function createDeclaredCommands(config: DeployConfig): ToolProvider {
     priority: 10,
     local: () => true,
     flag: null,
-    // What is wrong with what was declared is the file's, and is looked at anew each time.
+    // A problem in the file is no fault of this provider: the file is read again each time.
     blames: () => false,
     offers: {
       deploy_ops: {
@@ -23,14 +23,14 @@ export function createDeclaredCommands(config: DeployConfig): ToolProvider {
     probe() {
       const problem = config.problem();
       if (problem !== null)
-        return Promise.resolve({ status: "down", message: problem, nextStep: "Correct config/deploy.yaml in Lancelot's data folder." });
+        return Promise.resolve({ status: "down", message: problem, nextStep: "Fix config/deploy.yaml in Lancelot's data folder." });
       const declared = config.declared();
       return Promise.resolve(
         declared.length === 0
           ? {
               status: "ok",
               message: "No commands are declared for this workspace.",
-              nextStep: "Declare them in config/deploy.yaml of Lancelot's data folder.",
+              nextStep: "Declare them in config/deploy.yaml in Lancelot's data folder.",
             }
           : { status: "ok", message: `Declared: ${declared.join(", ")}.`, nextStep: null },
       );

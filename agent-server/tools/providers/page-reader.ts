@@ -7,15 +7,15 @@ export interface ReadableText {
   readonly text: string;
 }
 
-/** Makes of an HTML page what a person would read of it. @throws LancelotError `cancelled`. */
+/** Extracts the readable content of an HTML page. @throws LancelotError `cancelled`. */
 export type PageReader = (html: string, url: string, signal: AbortSignal) => Promise<ReadableText>;
 
 const limitMs = 15_000;
 const memoryMb = 512;
 
 /**
- * Pages are understood in a thread of their own, one a page, that is ended when it takes too long or too much: pages are written by
- * strangers, and the host goes on meanwhile. Of a page that is too much for it the text between the tags is given.
+ * Each page is parsed in its own worker thread with time and memory limits, because pages are untrusted and the host must not block.
+ * If a page exceeds the limits, the result is the text between its tags.
  * @param of.distDir `dist/`; null when run from source.
  */
 export function createPageReader(of: { distDir: string | null; limitMs?: number }): PageReader {
@@ -51,7 +51,7 @@ export function createPageReader(of: { distDir: string | null; limitMs?: number 
 const unread = ["script", "style", "noscript", "template", "svg"];
 const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'", nbsp: " " };
 
-/** The text of a page between its tags, in one pass whatever the page is. */
+/** The text between the tags, in a single pass for any input. */
 export function betweenTags(html: string): ReadableText {
   const lower = html.toLowerCase();
   const pieces: string[] = [];

@@ -1,4 +1,4 @@
-// Entry of a thread that understands one page (page-reader.ts): what a page can do to a parser stays in it.
+// Entry of the worker thread that parses one page (page-reader.ts), so that a hostile page cannot block the host.
 import { parentPort, workerData } from "node:worker_threads";
 import { readable } from "./readable.ts";
 

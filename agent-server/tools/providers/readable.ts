@@ -2,12 +2,12 @@ import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import TurndownService from "turndown";
 
-/** Elements of a page; more are not worth the time it would take to understand them. */
+/** Most elements of a page that is parsed, because the time to parse grows with them. */
 const maxElements = 50_000;
 
 /**
- * The part of an HTML page that a person would read, as Markdown: without menus, scripts and forms, links made absolute, pictures
- * named by what they show. A page without such a part is given as all its text.
+ * The readable content of an HTML page as Markdown, without menus, scripts and forms. Links are absolute, images are
+ * replaced by their descriptions. For a page without an article, the result is all of its text.
  */
 export function readable(html: string, url: string): { title: string | null; text: string } {
   const { document } = parseHTML(whole(html));
@@ -26,12 +26,12 @@ export function readable(html: string, url: string): { title: string | null; tex
   const article = few ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse() : null;
   const main = article?.content ? markdownOf(parseHTML(`<!doctype html><html><body>${article.content}</body></html>`).document.body) : "";
   const everything = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
-  // An article that leaves most out was not found rightly: menus hurt less than what is missing.
+  // A short article was probably detected wrongly. Extra menus are better than missing content.
   const text = main.length >= everything.length / 4 ? main : everything;
   return { title: article?.title?.trim() || title, text: text.trim() };
 }
 
-/** Browsers put what stands before a body, or without one, into it; this parser does not. */
+/** Browsers move content before or without a body into it, but this parser does not. */
 function whole(html: string): string {
   if (/<body[\s>]/i.test(html)) return html;
   const content = html.replaceAll(/<!doctype[^>]*>|<\/?(?:html|head|body)(?:\s[^>]*)?>/gi, "");
@@ -60,7 +60,7 @@ function markdownOf(root: Node): string {
   return service.turndown(root as never);
 }
 
-/** Rows as lines; nested tables lose their shape, not their words. */
+/** Table rows as lines; nested tables become plain text. */
 function tableOf(table: Element): string {
   const rows = [...table.querySelectorAll("tr")].map((row) =>
     [...row.querySelectorAll("th, td")].map((cell) => (cell.textContent ?? "").trim().replaceAll(/\s+/g, " ").replaceAll("|", "\\|")),

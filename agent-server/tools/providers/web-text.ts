@@ -2,7 +2,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { PageAnswer } from "../../security/security.ts";
 import type { PageReader } from "./page-reader.ts";
 
-/** `page`: what a person would read of an HTML page, as Markdown. */
+/** `page`: the readable content of an HTML page, as Markdown. */
 export type ReadableKind = "page" | "text" | "json" | "markdown";
 
 const html = new Set(["text/html", "application/xhtml+xml"]);
@@ -10,14 +10,14 @@ const markdown = new Set(["text/markdown", "text/x-markdown"]);
 const textual =
   /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|javascript|ecmascript|x-sh|sql|x-ndjson|jsonl|graphql)$)|[+/](?:json|xml|yaml)$/;
 
-/** True for what is text by its content type. No type at all is looked at when the body is there. */
+/** True for text content types. A missing type counts as text, and the body is checked later. */
 export function isReadableType(type: string): boolean {
   return type === "" || html.has(type) || textual.test(type);
 }
 
 /**
- * The text of an answer, by its byte order mark, its content type, what an HTML page says of itself, and else UTF-8.
- * @throws LancelotError `invalid_params` when it is no text.
+ * Decodes a response by its byte order mark, its content type, the charset in the HTML, or else as UTF-8.
+ * @throws LancelotError `invalid_params` for binary content.
  */
 export function decodePage({ body, charset, type }: Pick<PageAnswer, "body" | "charset" | "type">): string {
   const named = bomOf(body) ?? charset ?? (html.has(type) || type === "" ? charsetWithin(body) : null) ?? "utf-8";
@@ -25,15 +25,15 @@ export function decodePage({ body, charset, type }: Pick<PageAnswer, "body" | "c
   try {
     decoder = new TextDecoder(named);
   } catch {
-    // A name nobody knows: most pages are UTF-8, whatever they call it.
+    // An unknown charset name: most pages are UTF-8 anyway.
     decoder = new TextDecoder("utf-8");
   }
   const text = decoder.decode(body);
-  if (text.includes("\0")) throw new LancelotError("invalid_params", "What is at this address is no text. Use download to keep the file.");
+  if (text.includes("\0")) throw new LancelotError("invalid_params", "The content at this address is not text. Use download to save the file.");
   return text;
 }
 
-/** What is worth reading of an answer. @throws LancelotError `invalid_params`. */
+/** The readable content of a response. @throws LancelotError `invalid_params`. */
 export async function readPage(
   answer: Pick<PageAnswer, "body" | "charset" | "type" | "url">,
   read: PageReader,
@@ -54,17 +54,17 @@ function bomOf(body: Buffer): string | null {
   return null;
 }
 
-/** As browsers do: the first kilobyte may name it. */
+/** The charset in the first kilobyte of the HTML, as browsers look for it. */
 function charsetWithin(body: Buffer): string | null {
   const head = body.subarray(0, 1024).toString("latin1");
   const named =
     /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([a-z0-9_:-]+)/i.exec(head)?.[1] ??
     /^\s*<\?xml[^>]*\bencoding\s*=\s*["']([a-z0-9_:-]+)/i.exec(head)?.[1];
-  // A page that could be read this far is not UTF-16, whatever it says.
+  // The declaration was read as ASCII, so the page cannot be UTF-16.
   return named === undefined ? null : /^utf-?16/i.test(named) ? "utf-8" : named.toLowerCase();
 }
 
-/** JSON on one line cannot be read in part; what is no JSON stays as it is. */
+/** Indents JSON, because a single line cannot be read in part. Invalid JSON is unchanged. */
 function indented(text: string): string {
   if (text.includes("\n")) return text;
   try {

@@ -1,14 +1,14 @@
 import { type ReadableKind } from "./web-text.ts";
 
-/** One request, judged and approved for its first address. */
+/** One request, authorized for its first URL. */
 export interface WebRequest {
   readonly url: string;
   readonly signal: AbortSignal;
-  /** Asked before each hop. @throws LancelotError to refuse. */
+  /** Called before each hop. @throws LancelotError to refuse it. */
   readonly judge: (url: string, hop: number) => void;
 }
 
-/** Where something came from: on the receipt, and named in the answer. */
+/** The source of a response, for the receipt and the answer. */
 export interface WebSource {
   readonly url: string;
   readonly finalUrl: string;
@@ -16,7 +16,7 @@ export interface WebSource {
   readonly status: number;
   readonly type: string;
   readonly bytes: number;
-  /** Of the body as it came, unpacked. */
+  /** Of the decompressed body. */
   readonly sha256: string;
   readonly fetchedAt: string;
 }
@@ -35,7 +35,7 @@ export interface WebFile {
 
 export interface WebSent {
   readonly source: WebSource;
-  /** Where it redirects to; that was not followed. */
+  /** The target of a redirect, which was not followed. */
   readonly location: string | null;
   readonly text: string;
 }

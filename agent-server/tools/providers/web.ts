@@ -15,7 +15,7 @@ const limits = {
 const userAgent = "Lancelot (VS Code extension)";
 const accept = "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,application/xml;q=0.8,*/*;q=0.1";
 
-/** Pages, files and requests through the one gate of tools to the network (requirement T5). */
+/** Fetches pages, downloads files and posts requests through the only network access of the tools (requirement T5). */
 export function createWebGate(deps: {
   fetch: PageFetch;
   read: PageReader;
@@ -36,12 +36,12 @@ export function createWebGate(deps: {
 
   return {
     id: "web-gate",
-    title: "The web gate",
+    title: "Web access",
     version: () => "1",
     priority: 10,
     local: () => false,
     flag: "TOOLS_NETWORK",
-    // That one site cannot be reached says nothing of the next.
+    // An unreachable site says nothing about other sites.
     blames: (error) => !(error instanceof LancelotError),
     offers: {
       web_ops: {
@@ -65,7 +65,7 @@ export function createWebGate(deps: {
           if (secrets.length > 0) {
             throw new LancelotError(
               "denied",
-              `What is to be sent holds something private (${[...new Set(secrets)].join(", ")}), so it is not sent. Leave it out, or let the owner send it.`,
+              `The body contains private data (${[...new Set(secrets)].join(", ")}), so it was not sent. Remove it, or ask the user to send it.`,
             );
           }
           const headers = { accept, "content-type": type, "user-agent": userAgent };
@@ -82,8 +82,8 @@ export function createWebGate(deps: {
     probe: () =>
       Promise.resolve(
         deps.networkEnabled()
-          ? { status: "ok", message: "Hosts of the network list can be reached.", nextStep: null }
-          : { status: "off", message: "The network is off.", nextStep: "Switch on the flag TOOLS_NETWORK to allow it." },
+          ? { status: "ok", message: "The hosts on the network list can be reached.", nextStep: null }
+          : { status: "off", message: "Network access is turned off.", nextStep: "Turn on the flag TOOLS_NETWORK to allow it." },
       ),
   };
 }
@@ -93,17 +93,17 @@ function expectFound({ status, url }: PageHead): void {
   const { host } = new URL(url);
   if (status === 404 || status === 410) throw new LancelotError("not_found", `${host} has nothing at this address (${status}).`);
   if (status === 401 || status === 403)
-    throw new LancelotError("unavailable", `${host} does not give this to everybody (${status}). Ask the owner to paste what is needed.`);
-  if (status === 429) throw new LancelotError("rate_limited", `${host} wants fewer requests (429). Wait, or use another source.`);
-  throw new LancelotError("unavailable", `${host} answers with an error (${status}).`);
+    throw new LancelotError("unavailable", `${host} requires a sign-in (${status}). Ask the user to paste the content.`);
+  if (status === 429) throw new LancelotError("rate_limited", `${host} limits the rate of requests (429). Wait, or use another source.`);
+  throw new LancelotError("unavailable", `${host} returned an error (${status}).`);
 }
 
 function expectReadable(head: PageHead): void {
   expectFound(head);
   if (isReadableType(head.type)) return;
-  const what = head.type === "application/pdf" ? "a PDF" : head.type === "" ? "of no named type" : head.type;
+  const what = head.type === "application/pdf" ? "a PDF" : head.type === "" ? "content without a type" : head.type;
   throw new LancelotError(
     "invalid_params",
-    `This is ${what}, not a text that can be read here. Use download to keep the file, or find a page that says the same.`,
+    `The address returned ${what}, which cannot be read as text. Use download to save the file, or find a page with the same content.`,
   );
 }

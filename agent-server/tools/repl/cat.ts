@@ -16,7 +16,7 @@ export const cat = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("cat"),
-  looks: ({ argv }, scope) => filesOf(argv).map((path) => fileStep("read", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => filesOf(argv).map((path) => fileStep("read", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const { on } = parseOptions(argv, table);
     let text = "";
@@ -30,13 +30,13 @@ export const cat = defineTool({
       text += decoded.text;
     }
     const lines = on.has("n") ? numbered(text) : text;
-    return { kind: "answer", text: lines, hint: "read_file reads on from a line.", outputs: { bytes: Buffer.byteLength(text) } };
+    return { kind: "answer", text: lines, hint: "read_file can continue from a line.", outputs: { bytes: Buffer.byteLength(text) } };
   },
 });
 
 function filesOf(argv: readonly string[]): readonly string[] {
   const { operands } = parseOptions(argv, table);
-  if (operands.length === 0) throw wrong(table, "Name a file. There is no standard input here.");
+  if (operands.length === 0) throw wrong(table, "Name a file. Standard input is not supported.");
   return operands;
 }
 

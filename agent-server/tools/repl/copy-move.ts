@@ -15,18 +15,18 @@ const tables: Readonly<Record<"cp" | "mv", OptionTable>> = {
     name: "cp",
     flags: "rRapfnvT",
     long: { recursive: "r", archive: "a", force: "f", "no-clobber": "n", verbose: "v", "no-target-directory": "T" },
-    refused: { "-s": "Links are not made here.", "-l": "Links are not made here." },
+    refused: { "-s": "Links are not supported.", "-l": "Links are not supported." },
   },
   mv: { name: "mv", flags: "fnvT", long: { force: "f", "no-clobber": "n", verbose: "v", "no-target-directory": "T" } },
 };
 
-/** One file on its way. */
+/** One file to copy or move. */
 interface Move {
   readonly from: ResolvedFile;
   readonly to: ResolvedFile;
 }
 
-/** `cp`, and `mv`, which is a copy and a deletion, each judged by itself. */
+/** `cp`, and `mv`, which is authorized as a copy and a deletion. */
 function transfer(name: "cp" | "mv"): Tool {
   const table = tables[name];
   return defineTool({
@@ -39,7 +39,7 @@ function transfer(name: "cp" | "mv"): Tool {
     actionType: "file_op",
     provider: fileProvider,
     title: titleOf(name),
-    looks: ({ argv }, scope) =>
+    reads: ({ argv }, scope) =>
       sourcesOf(argv, table).sources.map((path) => {
         const from = resolveFile(scope, path);
         return fileStep(from.type === "directory" ? "list" : "read", from);
@@ -47,7 +47,7 @@ function transfer(name: "cp" | "mv"): Tool {
     async plan({ argv }, scope) {
       const { sources, target, options } = sourcesOf(argv, table);
       const moves = await movesOf(scope, name, sources, target, options);
-      if (moves.length === 0) return { kind: "answer", text: "Nothing was done: what is there was to be kept.", outputs: { count: 0 } };
+      if (moves.length === 0) return { kind: "answer", text: "Nothing to do: the existing files were kept.", outputs: { count: 0 } };
       return effectOf(scope, name, moves, sources);
     },
   });
@@ -60,7 +60,7 @@ function sourcesOf(argv: readonly string[], table: OptionTable): { sources: read
   const options = parseOptions(argv, table);
   const target = options.operands.at(-1);
   const sources = options.operands.slice(0, -1);
-  if (target === undefined || sources.length === 0) throw wrong(table, "Name what, and where to.");
+  if (target === undefined || sources.length === 0) throw wrong(table, "Name a source and a target.");
   return { sources, target, options };
 }
 
@@ -76,7 +76,7 @@ async function movesOf(scope: Scope, name: "cp" | "mv", sources: readonly string
     if (to.absolute === from.absolute) throw fault(name, `${from.asked} and ${toPath} are the same file.`);
     if (to.type === "directory") throw fault(name, `${toPath} is a folder.`);
     if (to.type === "file" && options.on.has("n")) return;
-    if (moves.some((move) => move.to.absolute === to.absolute)) throw fault(name, `Two files would become ${toPath}.`);
+    if (moves.some((move) => move.to.absolute === to.absolute)) throw fault(name, `Two sources have the same target ${toPath}.`);
     if (moves.length >= maxFiles) throw fault(name, `At most ${String(maxFiles)} files at once.`);
     moves.push({ from, to });
   };
@@ -88,12 +88,12 @@ async function movesOf(scope: Scope, name: "cp" | "mv", sources: readonly string
       add(from, place);
       continue;
     }
-    if (name === "mv") throw fault(name, `${path} is a folder; only single files are moved. Copy it with cp -r, then delete its files.`);
+    if (name === "mv") throw fault(name, `${path} is a folder, and only single files can be moved. Copy it with cp -r, then delete its files.`);
     if (!recursive) throw fault(name, `${path} is a folder. Copy it with -r.`);
     if (`${into.absolute}/`.startsWith(`${from.absolute}/`)) throw fault(name, "A folder cannot be copied into itself.");
     await walk(scope, from, 50, ({ absolute, stats, shown, depth }) => {
       if (depth === 0 || stats.isDirectory()) return;
-      if (!stats.isFile()) throw fault(name, `${shown} is a link or a special file; it is not copied.`);
+      if (!stats.isFile()) throw fault(name, `${shown} is a link or a special file, which is not copied.`);
       add(resolveFile(scope, absolute), `${place}/${absolute.slice(from.absolute.length + 1)}`);
     });
   }
@@ -101,7 +101,7 @@ async function movesOf(scope: Scope, name: "cp" | "mv", sources: readonly string
 }
 
 async function effectOf(scope: Scope, name: "cp" | "mv", moves: readonly Move[], sources: readonly string[]): Promise<Effect> {
-  // Of a folder only the folder was judged: each file of it is one more thing that is read.
+  // Only the folder was authorized, so each file in it is authorized as a read of its own.
   const named = new Set(sources.map((path) => resolveFile(scope, path).absolute));
   const contents = new Map<Move, FileContent>();
   let total = 0;
@@ -112,13 +112,13 @@ async function effectOf(scope: Scope, name: "cp" | "mv", moves: readonly Move[],
       mode: scope.call.mode,
       ...(scope.call.quest === null ? {} : { questId: scope.call.quest }),
     });
-    // What was named was asked about before; what lies in a named folder is not asked about one by one.
+    // The named paths were authorized before. Files inside a named folder do not ask one by one.
     if (decision.verdict === "deny" || (decision.verdict === "ask" && !named.has(from.absolute)))
       throw new LancelotError("denied", `${name}: ${decision.rules.map(({ message }) => message).join(" ")}`, { data: { decision } });
     const content = await readWhole(from, maxFileBytes);
     if (content === null) throw new LancelotError("conflict", `${name}: ${from.asked} is gone.`);
     total += content.bytes.length;
-    if (total > maxBytes) throw fault(name, "This is more than 50 MB.");
+    if (total > maxBytes) throw fault(name, "The files exceed 50 MB.");
     contents.set(move, content);
   }
   const bytesOf = (move: Move): FileContent => {
@@ -152,7 +152,7 @@ async function effectOf(scope: Scope, name: "cp" | "mv", moves: readonly Move[],
           const { bytes, mode } = bytesOf(move);
           const source = sha256(bytes);
           if ((await hashFile(move.from)) !== source)
-            throw new LancelotError("conflict", `${name}: ${move.from.display} was changed meanwhile; nothing more was done.`);
+            throw new LancelotError("conflict", `${name}: ${move.from.display} was changed in the meantime, so the rest was not done.`);
           changedFiles.push(await scope.files.writeBytes(move.to, await hashFile(move.to), bytes, mode));
           if (name === "mv") changedFiles.push(await scope.files.writeBytes(move.from, source, null));
         }

@@ -5,21 +5,21 @@ import { LancelotError } from "../../contract/errors.ts";
 import { fileError, type ResolvedFile } from "../../workspace/workspace.ts";
 import type { Scope } from "../tool.ts";
 
-/** Entries looked at by one command, at most. */
+/** Most entries that one command reads. */
 export const maxEntries = 50_000;
 
 export interface Entry {
-  /** As shown: what was asked for, and the way below it. */
+  /** The path to show: the requested path and the path below it. */
   readonly shown: string;
   readonly absolute: string;
   readonly depth: number;
   readonly stats: Stats;
 }
 
-/** Names in a folder, sorted; the folder must be the one the gate judged. */
+/** The sorted names in a folder. Opens only the folder that was authorized. */
 export async function listFolder(folder: ResolvedFile | { absolute: string; display: string }): Promise<Dirent[]> {
   try {
-    // A link put in its way after it was judged is not followed.
+    // A link that replaced the folder after its authorization is not followed.
     const handle = await open(folder.absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_DIRECTORY ?? 0));
     await handle.close();
     const entries = await readdir(folder.absolute, { withFileTypes: true });
@@ -30,8 +30,8 @@ export async function listFolder(folder: ResolvedFile | { absolute: string; disp
 }
 
 /**
- * Everything below a path, the path itself first; links are entries and are not followed, `.git` is not entered.
- * Stops quietly at `maxEntries`; the second answer says so. @throws LancelotError `cancelled`.
+ * Visits a path and everything below it. Links are visited but not followed, and `.git` is skipped.
+ * Stops at `maxEntries`, which `cut` reports. @throws LancelotError `cancelled`.
  */
 export async function walk(
   scope: Pick<Scope, "call">,
@@ -42,7 +42,7 @@ export async function walk(
   let seen = 0;
   let cut = false;
   const go = async (absolute: string, shown: string, depth: number): Promise<void> => {
-    if (scope.call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the owner.");
+    if (scope.call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
     if (seen >= maxEntries) {
       cut = true;
       return;

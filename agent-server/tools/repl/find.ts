@@ -16,7 +16,7 @@ interface Wanted {
   readonly minDepth: number;
 }
 
-/** What would do something, and why it is not done here. */
+/** Expressions with effects, and why they are refused. */
 const refused: Readonly<Record<string, string>> = {
   "-exec": "runs commands",
   "-execdir": "runs commands",
@@ -40,7 +40,7 @@ export const find = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("find"),
-  looks: ({ argv }, scope) => wantedOf(argv).paths.map((path) => fileStep("list", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => wantedOf(argv).paths.map((path) => fileStep("list", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const { paths, tests, maxDepth, minDepth } = wantedOf(argv);
     const found: string[] = [];
@@ -57,14 +57,14 @@ export const find = defineTool({
     }
     cut ||= found.length > maxOutputLines;
     const text = found.length === 0 ? "Nothing matches." : found.slice(0, maxOutputLines).join("\n");
-    return { kind: "answer", text: cut ? `${text}\n[there is more]` : text, hint, outputs: { count: found.length, truncated: cut } };
+    return { kind: "answer", text: cut ? `${text}\n[more results were left out]` : text, hint, outputs: { count: found.length, truncated: cut } };
   },
 });
 
 function wantedOf(argv: readonly string[]): Wanted {
   const first = argv.findIndex((word) => word.startsWith("-") || word === "!" || word === "(");
   const paths = first === -1 ? argv : argv.slice(0, first);
-  const words = first === -1 ? [] : argv.slice(first);
+  const expressions = first === -1 ? [] : argv.slice(first);
   const tests: Test[] = [];
   let maxDepth = 100;
   let minDepth = 0;
@@ -74,16 +74,16 @@ function wantedOf(argv: readonly string[]): Wanted {
     negate = false;
     tests.push(not ? async (entry) => !(await test(entry)) : test);
   };
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? "";
+  for (let index = 0; index < expressions.length; index += 1) {
+    const word = expressions[index] ?? "";
     const value = (): string => {
       index += 1;
-      const next = words[index];
+      const next = expressions[index];
       if (next === undefined) throw wrong(`${word} needs a value.`);
       return next;
     };
     const why = refused[word];
-    if (why !== undefined) throw wrong(`${word} is not run here: it ${why}.`);
+    if (why !== undefined) throw wrong(`${word} is not supported, because it ${why}.`);
     switch (word) {
       case "-name":
       case "-iname": {
@@ -132,7 +132,7 @@ function wantedOf(argv: readonly string[]): Wanted {
         break;
       default:
         throw wrong(
-          `There is no ${word} here. There are: -name -iname -path -ipath -type -size -mtime -mmin -empty -maxdepth -mindepth -not.`,
+          `Unknown expression ${word}. Supported: -name -iname -path -ipath -type -size -mtime -mmin -empty -maxdepth -mindepth -not.`,
         );
     }
   }

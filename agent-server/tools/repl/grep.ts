@@ -30,7 +30,7 @@ const table: OptionTable = {
     context: "C",
     "max-count": "m",
   },
-  refused: { "-f": "Patterns are not read from files here; write them after -e.", "-P": "There are no Perl patterns here; use -E." },
+  refused: { "-f": "Patterns cannot be read from files. Write them after -e.", "-P": "Perl patterns are not supported. Use -E." },
 };
 
 interface Wanted {
@@ -49,7 +49,7 @@ export const grep = defineTool({
   actionType: "tool_call",
   provider: ripgrepProvider,
   title: titleOf("grep"),
-  looks: ({ argv }, scope) =>
+  reads: ({ argv }, scope) =>
     wantedOf(argv).paths.map((path) => {
       const file = resolveFile(scope, path);
       return fileStep(file.type === "directory" ? "search" : "read", file);
@@ -67,7 +67,7 @@ export const grep = defineTool({
     let more = false;
     for (const file of files) more = (await search(scope, wanted, file, several, lines)) || more;
     const text = lines.length === 0 ? "Nothing matches." : lines.join("\n");
-    return { kind: "answer", text: more ? `${text}\n[there is more]` : text, hint, outputs: { count: lines.length, truncated: more } };
+    return { kind: "answer", text: more ? `${text}\n[more results were left out]` : text, hint, outputs: { count: lines.length, truncated: more } };
   },
 });
 
@@ -75,14 +75,14 @@ function wantedOf(argv: readonly string[]): Wanted {
   const options = parseOptions(argv, table);
   const given = options.values.get("e") ?? [];
   const patterns = given.length > 0 ? given : options.operands.slice(0, 1);
-  if (patterns.length === 0) throw wrong(table, "Name what to look for.");
+  if (patterns.length === 0) throw wrong(table, "Name a pattern.");
   const paths = given.length > 0 ? options.operands : options.operands.slice(1);
   if (paths.length > 0) return { patterns, paths, options };
   if (options.on.has("r") || options.on.has("R")) return { patterns, paths: ["."], options };
-  throw wrong(table, "Name a file, or a folder with -r. There is no standard input here.");
+  throw wrong(table, "Name a file, or a folder with -r. Standard input is not supported.");
 }
 
-/** True when there is more than is shown. Secret files are left out whole, and links are not followed. */
+/** Returns true when there are more results. Secret files are skipped, and links are not followed. */
 async function search(
   scope: Scope,
   { patterns, options }: Wanted,
@@ -114,7 +114,7 @@ async function search(
   const { stopped } = await runRipgrep({
     ripgrepPath: scope.ripgrepPath,
     cwd: folder ? file.absolute : scope.workspace,
-    // The name always comes first and ends in NUL, so that a name can be judged before its lines are shown.
+    // ripgrep prints the file name first and ends it with NUL, so that the name is checked before its lines are shown.
     args: [...flags, "--null", "--with-filename", ...patterns.flatMap((one) => ["--regexp", one]), "--", folder ? "." : file.absolute],
     separator: list ? "\0" : "\n",
     signal: scope.call.signal,

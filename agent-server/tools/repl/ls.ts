@@ -27,7 +27,7 @@ export const ls = defineTool({
   actionType: "tool_call",
   provider: fileProvider,
   title: titleOf("ls"),
-  looks: ({ argv }, scope) => pathsOf(parseOptions(argv, table)).map((path) => fileStep("list", resolveFile(scope, path))),
+  reads: ({ argv }, scope) => pathsOf(parseOptions(argv, table)).map((path) => fileStep("list", resolveFile(scope, path))),
   async plan({ argv }, scope) {
     const options = parseOptions(argv, table);
     const paths = pathsOf(options);
@@ -50,7 +50,7 @@ async function folderLines(scope: Scope, folder: ResolvedFile, options: Options)
     const { cut } = await walk(scope, folder, 50, ({ shown, stats, depth }) => {
       if (depth > 0 && lines.length <= maxLines && shown.split("/").slice(-depth).every(visible)) lines.push(line(shown, stats, options));
     });
-    return cut ? [...lines, "[there is more: name a folder below]"] : lines;
+    return cut ? [...lines, "[more results were left out: name a subfolder]"] : lines;
   }
   const found: { name: string; stats: Stats }[] = [];
   for (const { name } of await listFolder(folder)) {
@@ -67,7 +67,7 @@ async function folderLines(scope: Scope, folder: ResolvedFile, options: Options)
 function line(name: string, stats: Stats, options: Options): string {
   const kind = typeLetter(stats);
   const mark = kind === "d" && (options.on.has("F") || options.on.has("p")) ? "/" : kind === "l" && options.on.has("F") ? "@" : "";
-  // A name is shown on one line, whatever is in it.
+  // Control characters are replaced, so that each name stays on one line.
   const shown = `${name.replace(/\p{Cc}/gu, "?")}${mark}`;
   if (!options.on.has("l")) return shown;
   const rights = Array.from((stats.mode & 0o777).toString(2).padStart(9, "0"))

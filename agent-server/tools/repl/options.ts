@@ -1,26 +1,26 @@
 import { LancelotError } from "../../contract/errors.ts";
 
-/** Options a command knows: letters without a value, letters with one, and long names for them. */
+/** The options of a command: letters without a value, letters with a value, and their long names. */
 export interface OptionTable {
   readonly name: string;
   readonly flags: string;
   readonly valued?: string;
-  /** `--recursive` → `r`; names of valued ones take `=value` or the next word. */
+  /** `--recursive` → `r`; options with a value take `=value` or the next argument. */
   readonly long?: Readonly<Record<string, string>>;
-  /** Words for options that are refused for a reason. */
+  /** Messages for options that are refused. */
   readonly refused?: Readonly<Record<string, string>>;
 }
 
 export interface Options {
-  /** Letters that were given. */
+  /** The given letters. */
   readonly on: ReadonlySet<string>;
-  /** Values in the order given. */
+  /** The values in the given order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
 }
 
-/** Splits words into options and operands as POSIX tools do: `-la`, `-n5`, `-n 5`, `--name=value`, `--`. @throws LancelotError `invalid_params`. */
-export function parseOptions(words: readonly string[], table: OptionTable): Options {
+/** Splits arguments into options and operands as POSIX tools do: `-la`, `-n5`, `-n 5`, `--name=value`, `--`. @throws LancelotError `invalid_params`. */
+export function parseOptions(args: readonly string[], table: OptionTable): Options {
   const on = new Set<string>();
   const values = new Map<string, string[]>();
   const operands: string[] = [];
@@ -28,10 +28,10 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
     if (value === undefined) throw wrong(table, `-${letter} needs a value.`);
     values.set(letter, [...(values.get(letter) ?? []), value]);
   };
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? "";
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index] ?? "";
     if (word === "--") {
-      operands.push(...words.slice(index + 1));
+      operands.push(...args.slice(index + 1));
       break;
     }
     if (word.startsWith("--")) {
@@ -39,7 +39,7 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
       const letter = table.long?.[name];
       if (letter === undefined) throw unknown(table, `--${name}`);
       if (table.valued?.includes(letter) === true) {
-        take(letter, value ?? words[index + 1]);
+        take(letter, value ?? args[index + 1]);
         if (value === undefined) index += 1;
       } else if (value !== undefined) throw wrong(table, `--${name} takes no value.`);
       else on.add(letter);
@@ -48,7 +48,7 @@ export function parseOptions(words: readonly string[], table: OptionTable): Opti
         const letter = word.charAt(at);
         if (table.valued?.includes(letter) === true) {
           const rest = word.slice(at + 1);
-          take(letter, rest === "" ? words[index + 1] : rest);
+          take(letter, rest === "" ? args[index + 1] : rest);
           if (rest === "") index += 1;
           break;
         }
@@ -73,7 +73,7 @@ function unknown(table: OptionTable, option: string): LancelotError {
   if (refused !== undefined) return wrong(table, refused);
   const known = Array.from(`${table.flags}${table.valued ?? ""}`).map((letter) => `-${letter}`);
   const long = Object.keys(table.long ?? {}).map((name) => `--${name}`);
-  return wrong(table, `There is no option ${option} here. There are: ${[...known, ...long].join(" ")}.`);
+  return wrong(table, `Unknown option ${option}. Supported: ${[...known, ...long].join(" ")}.`);
 }
 
 export function wrong(table: Pick<OptionTable, "name">, why: string): LancelotError {

@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-/** What every command of the REPL takes: its words without its name. */
+/** The arguments of every REPL command: its command line without its name. */
 export const Argv = z.strictObject({ argv: z.array(z.string().max(10_000)).max(1_000) });
 
-/** How to see more when an output was cut. */
+/** How to see the rest of a truncated output. */
 export const hint = "Narrow it with a path or an option.";
 
-/** One line for the card and the receipt: the command as words that read the same. */
+/** The command line for the card and the receipt, with quotes where needed. */
 export function titleOf(name: string): (args: { argv: readonly string[] }) => string {
   return ({ argv }) => {
     const words = argv.map((word) => (/^[\w./@%+=:,-]+$/.test(word) ? word : JSON.stringify(word)));

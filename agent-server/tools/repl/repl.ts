@@ -7,18 +7,18 @@ import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
 import { splitWords } from "./split-words.ts";
 
-/** The commands of the SafeREPL (requirement X3): tools like any other, on the same road, that no model is offered. */
+/** The commands of the SafeREPL (requirement X3). They use the same pipeline as other tools, but models do not receive them. */
 export const replCatalog: readonly Tool[] = [ls, cat, grep, find, cp, mv];
 
 /**
- * A command line as a call of one of them.
- * @throws LancelotError `invalid_params`, in words, for anything else than one of the six commands with words.
+ * Parses a command line into a call of one of the REPL tools.
+ * @throws LancelotError `invalid_params` for any other command, and for shell syntax.
  */
 export function parseCommand(command: string): { tool: string; args: { argv: string[] } } {
   const [name, ...argv] = splitWords(command);
-  if (name === undefined) throw new LancelotError("invalid_params", "Write a command: ls, cat, grep, find, cp or mv.");
+  if (name === undefined) throw new LancelotError("invalid_params", "Enter a command: ls, cat, grep, find, cp or mv.");
   const tool = replCatalog.find((candidate) => candidate.name === `repl.${name}`);
   if (tool === undefined)
-    throw new LancelotError("invalid_params", `There is no command ${name.slice(0, 100)} here. There are ls, cat, grep, find, cp and mv.`);
+    throw new LancelotError("invalid_params", `Unknown command ${name.slice(0, 100)}. Supported: ls, cat, grep, find, cp and mv.`);
   return { tool: tool.name, args: { argv } };
 }

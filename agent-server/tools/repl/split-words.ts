@@ -1,26 +1,26 @@
 import { LancelotError } from "../../contract/errors.ts";
 
 const operators: Readonly<Record<string, string>> = {
-  "|": "no pipes",
-  "&": "no second command and no background",
-  ";": "no second command",
-  "<": "no redirects",
-  ">": "no redirects",
-  "(": "no subshells",
-  ")": "no subshells",
-  "`": "no command substitution",
-  "\n": "no second line",
-  "\r": "no second line",
+  "|": "Pipes are",
+  "&": "Background and further commands are",
+  ";": "Further commands are",
+  "<": "Redirects are",
+  ">": "Redirects are",
+  "(": "Subshells are",
+  ")": "Subshells are",
+  "`": "Command substitution is",
+  "\n": "Further lines are",
+  "\r": "Further lines are",
 };
 
 /**
- * The words of one command: single and double quotes and the backslash as in a shell, and nothing else. Nothing is expanded:
- * `$HOME`, `~` and `*` stay as they are written.
- * @throws LancelotError `invalid_params` for what a shell would do more with.
+ * Splits one command line into arguments. Quotes and backslashes work as in a shell, and nothing is expanded:
+ * `$HOME`, `~` and `*` are literal.
+ * @throws LancelotError `invalid_params` for other shell syntax.
  */
 export function splitWords(command: string): string[] {
-  if (/[^\P{Cc}\t\n\r]/u.test(command)) throw refuse("There are control characters in it.");
-  const words: string[] = [];
+  if (/[^\P{Cc}\t\n\r]/u.test(command)) throw refuse("It contains control characters.");
+  const args: string[] = [];
   let word: string | null = null;
   let quote: "'" | '"' | null = null;
   const text = command.trim();
@@ -30,7 +30,7 @@ export function splitWords(command: string): string[] {
     if (quote === "'") {
       if (char === "'") quote = null;
       else word += char;
-    } else if (char === "`" || (char === "$" && next === "(")) throw refuse("There is no command substitution.");
+    } else if (char === "`" || (char === "$" && next === "(")) throw refuse("Command substitution is not supported.");
     else if (quote === '"') {
       if (char === '"') quote = null;
       else if (char === "\\" && /["\\$`]/.test(next)) {
@@ -41,24 +41,24 @@ export function splitWords(command: string): string[] {
       quote = char;
       word ??= "";
     } else if (char === "\\") {
-      if (next === "" || next === "\n") throw refuse("It ends in a backslash.");
+      if (next === "" || next === "\n") throw refuse("It ends with a backslash.");
       word = (word ?? "") + next;
       index += 1;
     } else if (char === " " || char === "\t") {
-      if (word !== null) words.push(word);
+      if (word !== null) args.push(word);
       word = null;
     } else if (Object.hasOwn(operators, char))
-      throw refuse(`There are ${operators[char] ?? ""}: quote ${JSON.stringify(char)} if it is meant as a character.`);
+      throw refuse(`${operators[char] ?? ""} not supported. Quote ${JSON.stringify(char)} to use it as a character.`);
     else word = (word ?? "") + char;
   }
   if (quote !== null) throw refuse(`The quote ${quote} is not closed.`);
-  if (word !== null) words.push(word);
-  return words;
+  if (word !== null) args.push(word);
+  return args;
 }
 
 function refuse(why: string): LancelotError {
   return new LancelotError(
     "invalid_params",
-    `This command cannot be run here. ${why} It is run without a shell: one command, its options and its paths.`,
+    `This command cannot run. ${why} Commands run without a shell: enter one command with its options and paths.`,
   );
 }

@@ -1,4 +1,4 @@
-/** `*` (slashes too), `?`, `[a-z]`, `[!a-z]` and `\` as `find` has them. Time grows with pattern times text, whatever they are. */
+/** Matches `*` (including slashes), `?`, `[a-z]`, `[!a-z]` and `\` as `find` does. The time is at most pattern length times text length. */
 export function wildcard(pattern: string, ignoreCase: boolean): (text: string) => boolean {
   const fold = (text: string): string => (ignoreCase ? text.toLowerCase() : text);
   const parts = parse(Array.from(fold(pattern)));
@@ -6,7 +6,7 @@ export function wildcard(pattern: string, ignoreCase: boolean): (text: string) =
     const chars = Array.from(fold(text));
     let at = 0;
     let part = 0;
-    /** Where the last star stands, and how far it reaches so far. */
+    /** The position of the last star, and how much text it matches so far. */
     let star = -1;
     let reach = 0;
     while (at < chars.length) {
@@ -40,7 +40,7 @@ function parse(chars: readonly string[]): Part[] {
     else if (char === "[") {
       const negated = chars[at + 1] === "!" || chars[at + 1] === "^";
       const start = at + (negated ? 2 : 1);
-      // A bracket that comes first is one of the characters.
+      // A leading `]` is a member of the set.
       const end = chars.indexOf("]", start + 1);
       if (end === -1) parts.push((one) => one === "[");
       else {

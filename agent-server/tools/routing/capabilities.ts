@@ -6,17 +6,17 @@ import type { ShellCommand, ShellResult } from "../../sandbox/sandbox.ts";
 import type { SearchMatch } from "../../contract/tools.ts";
 import type { DeclaredStep, DeployAction } from "../providers/deploy-config.ts";
 
-/** A repository, opened so that nothing of it is executed. @throws LancelotError as `openGit`. */
+/** Opens a repository without executing anything in it. @throws LancelotError as `openGit`. */
 type OpenRepository = (workspace: string, signal: AbortSignal) => Promise<Git>;
 
-/** A new part of an application from a template: the files it would have, by their path in the target folder. */
+/** Renders a template to files, by their path in the target folder. */
 type Scaffold = (request: {
   readonly template: string;
   readonly name: string;
   readonly signal: AbortSignal;
 }) => Promise<ReadonlyMap<string, Uint8Array>>;
 
-/** A page as it is seen, with the picture that proves it. */
+/** A screenshot of a page. */
 interface Seen {
   /** PNG. */
   readonly picture: Uint8Array;
@@ -32,8 +32,8 @@ interface Spot {
 }
 
 /**
- * The seven capabilities (requirement T1): what each of their actions takes and gives. A provider implements any of them; the names
- * of its functions are the actions it declares.
+ * The input and output of each action of the seven capabilities (requirement T1). The names of the functions a provider implements
+ * are the actions it declares.
  */
 export interface CapabilityActions {
   readonly shell_exec: { readonly run: (command: ShellCommand) => Promise<ShellResult> };
@@ -81,23 +81,23 @@ export interface CapabilityActions {
 export type Capability = keyof CapabilityActions;
 export type ActionOf<C extends Capability> = keyof CapabilityActions[C] & string;
 
-/** Every capability, and what the owner is told where nothing provides it. */
+/** Every capability, with the message for actions that no provider implements. */
 export const capabilities: Readonly<Record<Capability, { readonly title: string; readonly missing: string }>> = {
   shell_exec: {
     title: "running commands",
-    missing: "Nothing here can run commands. Install Docker, Podman or bubblewrap and start Lancelot again; Lancelot: Doctor says more.",
+    missing: "Commands cannot run on this machine. Install Docker, Podman or bubblewrap and restart Lancelot. Run Lancelot: Doctor for details.",
   },
   repo_ops: { title: "git", missing: "Git is not installed. Install git and try again." },
   file_ops: { title: "files", missing: "No folder is open, so there are no files to work on. Open a folder first." },
-  web_ops: { title: "the web", missing: "This version does not do that with pages. Ask the owner to paste what is needed." },
+  web_ops: { title: "the web", missing: "This version does not support that web action. Ask the user to paste the content." },
   ui_builder: {
     title: "building user interfaces",
     missing: "Scaffolding of user interfaces is not part of this version. Write the files with write_file instead.",
   },
-  deploy_ops: { title: "building and deploying", missing: "Nothing here can build or deploy. Give the owner the command to run." },
+  deploy_ops: { title: "building and deploying", missing: "This machine cannot build or deploy. Give the user the command to run." },
   vision_control: {
     title: "seeing and operating screens",
-    missing: "Seeing and operating screens is not part of this version. Ask the owner to look, or to paste what is shown.",
+    missing: "Seeing and operating screens is not part of this version. Ask the user to describe or paste the content of the screen.",
   },
 };
 
@@ -105,41 +105,40 @@ export function isCapability(name: string): name is Capability {
   return Object.hasOwn(capabilities, name);
 }
 
-/** What a task is like, as far as it counts for where its work is done. */
+/** The properties of a task that affect which providers suit it. */
 export interface TaskProfile {
-  /** It needs hosts of the network policy. */
+  /** It needs the hosts in the network policy. */
   readonly network: boolean;
-  /** Nobody is there to look at what happens. */
+  /** No user is present to approve or watch it. */
   readonly unattended: boolean;
 }
 
-/** What carries out actions. Everything it does was judged, approved and written down before. */
+/** Runs actions. The pipeline has authorized and recorded each of them before. */
 export interface ToolProvider {
   readonly id: string;
   readonly title: string;
-  /** Null while it is not known: it was not reached yet. */
+  /** Null until the provider was reached. */
   version(): string | null;
   /** The actions it implements, by capability. */
   readonly offers: { readonly [C in Capability]?: Partial<CapabilityActions[C]> };
   /** Lower is tried first. */
   readonly priority: number;
-  /** Works on this machine alone, so safe mode leaves it. */
+  /** True when it works on this machine only, so safe mode allows it. */
   local(): boolean;
   /** Flag that must be on; null when none. */
   readonly flag: FlagName | null;
-  /** Where it runs commands; absent where it runs none. */
+  /** Where it runs commands; absent when it runs none. */
   readonly place?: CommandPlace;
-  /** False: never taken in place of another that failed, only when it was chosen and the owner told. */
-  readonly stepsIn?: boolean;
-  /** Why it does not suit a task, in words; null when it does. */
+  /** False: never used for failover, only when it was chosen first and shown to the user. */
+  readonly allowsFailover?: boolean;
+  /** Why it does not suit a task; null when it does. */
   unsuited?(profile: TaskProfile): string | null;
-  /** True for an error that is its own fault. Unless given: what says nothing about what was asked of it. */
+  /** True for errors that the provider caused. The default excludes errors about the request, see `isFault`. */
   blames?(error: unknown): boolean;
-  /** Looks now whether it works. What it throws, and not answering, count as down. */
+  /** Checks its health now. An error and a timeout count as down. */
   probe(signal: AbortSignal): Promise<Pick<ProviderHealth, "status" | "message" | "nextStep">>;
 }
 
-/** The actions a provider declares for a capability. */
 export function actionsOf(provider: ToolProvider, capability: Capability): string[] {
   return Object.keys(provider.offers[capability] ?? {});
 }

@@ -14,12 +14,12 @@ import {
 import type { Health } from "./provider-health.ts";
 import type { Preferences } from "./provider-preferences.ts";
 
-/** What is to be done, as far as it decides who does it. */
+/** The action to find a provider for. */
 export interface RouteRequest {
   readonly capability: string;
-  /** Any action of the capability when left out. */
+  /** Any action of the capability if absent. */
   readonly action?: string;
-  /** The one provider the work is written for. */
+  /** The id of the only acceptable provider. */
   readonly only?: string;
   readonly profile?: TaskProfile;
 }
@@ -29,19 +29,19 @@ export interface Chosen {
   readonly route: RouteDecision;
 }
 
-/** Chooses who carries out an action (requirement T1). */
+/** Chooses the provider of an action (requirement T1). */
 export interface Router {
-  /** By what is known now; nothing is looked at. */
+  /** Decides by the last known health, without checking it. */
   decide(request: RouteRequest): RouteDecision;
-  /** Usable providers, in the order they are tried, by what is known now. */
+  /** The usable providers by the last known health, in the order they are tried. */
   candidates(request: RouteRequest): readonly ToolProvider[];
-  /** The first usable one. One that was never looked at is looked at, and where none is usable those that are down are looked at again. */
+  /** The first usable provider. Checks providers of unknown health, and providers that are down if no other is usable. */
   resolve(request: RouteRequest): Promise<{ provider: ToolProvider | null; route: RouteDecision }>;
-  /** The same. @throws LancelotError `unavailable` with the next step when there is none. */
+  /** As `resolve`. @throws LancelotError `unavailable` with the next step when no provider is usable. */
   choose(request: RouteRequest): Promise<Chosen>;
-  /** True when a provider declares it. */
+  /** True when a provider declares the action. */
   knows(request: RouteRequest): boolean;
-  /** Why nothing can do it whatever its health: a flag, safe mode, the owner's list; null when something may. */
+  /** Why no provider is allowed, regardless of health: a flag, safe mode, the user's list; null when one is allowed. */
   problem(request: RouteRequest): string | null;
   providers(): ProviderInfo[];
 }
@@ -54,39 +54,39 @@ export interface RouterDeps {
   readonly safeMode: () => boolean;
 }
 
-interface Weighed {
+interface Assessment {
   readonly provider: ToolProvider;
-  /** Why it may not be used whatever its health; null when it may. */
+  /** Why it is not allowed, regardless of its health; null when it is allowed. */
   readonly barred: string | null;
-  /** Why it cannot be used now; null when it can. */
+  /** Why it does not work now; null when it does. */
   readonly down: string | null;
   readonly step: string | null;
 }
 
-const usual: TaskProfile = { network: false, unattended: false };
+const defaultProfile: TaskProfile = { network: false, unattended: false };
 
 export function createRouter(deps: RouterDeps): Router {
   const { health, preferences } = deps;
 
   function barred(provider: ToolProvider, capability: Capability, profile: TaskProfile): string | null {
     if (provider.flag !== null && !deps.flag(provider.flag))
-      return `${provider.title} is switched off. The owner can switch it on with the flag ${provider.flag}.`;
+      return `${provider.title} is turned off. The user can turn it on with the flag ${provider.flag}.`;
     if (deps.safeMode() && !provider.local())
-      return "Safe mode leaves only what works on this machine. The owner can switch safe mode off.";
-    // What the owner meant to switch off cannot be known while the file cannot be read; files and git are what mends it.
+      return "Safe mode allows only providers that work on this machine. The user can turn safe mode off.";
+    // While the file cannot be read, it is unknown which providers the user turned off. Files and git stay available to repair it.
     const problem = capability === "file_ops" || capability === "repo_ops" ? null : preferences.problem();
     if (problem !== null) return problem;
-    if (preferences.off(capability, provider.id)) return `${provider.title} is switched off in your config/tools.yaml.`;
+    if (preferences.off(capability, provider.id)) return `${provider.title} is turned off in your config/tools.yaml.`;
     return provider.unsuited?.(profile) ?? null;
   }
 
-  function weigh({ capability, action, only, profile = usual }: RouteRequest): Weighed[] {
+  function assess({ capability, action, only, profile = defaultProfile }: RouteRequest): Assessment[] {
     if (!isCapability(capability)) return [];
     return deps.providers
       .filter((provider) => (only === undefined || provider.id === only) && offers(provider, capability, action))
       .map((provider) => {
         const { status, message, nextStep } = health.of(provider.id);
-        // A provider that says it is off has its reason: a flag, a setting of its own.
+        // A provider can report `off` because of a flag or a setting of its own.
         const down = status === "down" || status === "off" ? message : null;
         return { provider, barred: barred(provider, capability, profile), down, step: nextStep };
       })
@@ -100,71 +100,71 @@ export function createRouter(deps: RouterDeps): Router {
     return preferences.place(capability, provider.id) ?? Number.MAX_SAFE_INTEGER;
   }
 
-  function decision(request: RouteRequest, weighed: readonly Weighed[]): RouteDecision {
-    const first = weighed.find(usable);
-    const alternatives = weighed
+  function decision(request: RouteRequest, assessments: readonly Assessment[]): RouteDecision {
+    const first = assessments.find(usable);
+    const alternatives = assessments
       .filter((one) => one !== first)
       .map((one) => ({
         provider: one.provider.id,
         usable: usable(one),
-        reason: one.barred ?? one.down ?? `Tried when ${first?.provider.title ?? "another"} cannot begin.`,
+        reason: one.barred ?? one.down ?? `Used if ${first?.provider.title ?? "another provider"} cannot start.`,
       }));
-    if (first === undefined) return { provider: null, reason: missing(request, weighed), alternatives };
-    return { provider: first.provider.id, reason: reasonFor(request, first, weighed), alternatives };
+    if (first === undefined) return { provider: null, reason: missing(request, assessments), alternatives };
+    return { provider: first.provider.id, reason: reasonFor(request, first, assessments), alternatives };
   }
 
-  function reasonFor({ capability }: RouteRequest, first: Weighed, weighed: readonly Weighed[]): string {
-    const passed = weighed.filter((one) => !usable(one) && isCapability(capability) && wanted(capability, one, first));
+  function reasonFor({ capability }: RouteRequest, first: Assessment, assessments: readonly Assessment[]): string {
+    const passed = assessments.filter((one) => !usable(one) && isCapability(capability) && precedes(capability, one, first));
     const instead = passed.map((one) => `${one.provider.title} cannot be used: ${one.barred ?? one.down ?? ""}`);
-    if (instead.length > 0) return `${first.provider.title} is next in order. ${instead.join(" ")}`;
-    if (weighed.length === 1) return `${first.provider.title} is what does this here.`;
+    if (instead.length > 0) return `${first.provider.title} is the next choice. ${instead.join(" ")}`;
+    if (assessments.length === 1) return `${first.provider.title} is the only provider.`;
     const named = isCapability(capability) && preferences.place(capability, first.provider.id) !== null;
-    return named ? `${first.provider.title} comes first in config/tools.yaml.` : `${first.provider.title} comes first by its priority.`;
+    return named ? `${first.provider.title} is first in config/tools.yaml.` : `${first.provider.title} has the highest priority.`;
   }
 
-  /** True when `one` would have gone before `first` had it been usable. */
-  function wanted(capability: Capability, one: Weighed, first: Weighed): boolean {
+  /** True when `one` comes before `first` in the order of preference. */
+  function precedes(capability: Capability, one: Assessment, first: Assessment): boolean {
     const [a, b] = [place(capability, one.provider), place(capability, first.provider)];
     return a < b || (a === b && one.provider.priority < first.provider.priority);
   }
 
-  function missing({ capability, action, only }: RouteRequest, weighed: readonly Weighed[]): string {
+  function missing({ capability, action, only }: RouteRequest, assessments: readonly Assessment[]): string {
     if (!isCapability(capability))
-      return `There is no capability ${capability.slice(0, 100)}. There are: ${Object.keys(capabilities).join(", ")}.`;
-    const [best] = weighed;
+      return `Unknown capability ${capability.slice(0, 100)}. Capabilities: ${Object.keys(capabilities).join(", ")}.`;
+    const [best] = assessments;
     if (best === undefined) {
       const known = [...new Set(deps.providers.flatMap((provider) => actionsOf(provider, capability)))];
       if (action === undefined || known.length === 0 || only !== undefined) return capabilities[capability].missing;
-      return `Nothing here does ${action.slice(0, 100)} of ${capabilities[capability].title}. There are: ${known.join(", ")}.`;
+      return `No provider supports the action ${action.slice(0, 100)} of ${capabilities[capability].title}. Supported: ${known.join(", ")}.`;
     }
-    if (weighed.length === 1) return [best.barred ?? best.down ?? "", best.barred === null ? (best.step ?? "") : ""].join(" ").trim();
-    const reasons = weighed.map((one) => one.barred ?? [one.down ?? "", one.step ?? ""].join(" ").trim());
-    return `None of the ways of ${capabilities[capability].title} can be used now. ${[...new Set(reasons)].join(" ")}`;
+    if (assessments.length === 1) return [best.barred ?? best.down ?? "", best.barred === null ? (best.step ?? "") : ""].join(" ").trim();
+    const reasons = assessments.map((one) => one.barred ?? [one.down ?? "", one.step ?? ""].join(" ").trim());
+    return `No provider for ${capabilities[capability].title} is available now. ${[...new Set(reasons)].join(" ")}`;
   }
 
   const router: Router = {
-    decide: (request) => decision(request, weigh(request)),
+    decide: (request) => decision(request, assess(request)),
     candidates: (request) =>
-      weigh(request)
+      assess(request)
         .filter(usable)
         .map(({ provider }) => provider),
 
     async resolve(request) {
-      const looked = new Set<string>();
-      for (const { provider } of weigh(request).filter((one) => one.barred === null)) {
+      const checked = new Set<string>();
+      for (const { provider } of assess(request).filter((one) => one.barred === null)) {
         if (health.of(provider.id).status === "unknown") {
-          looked.add(provider.id);
-          await health.look(provider.id);
+          checked.add(provider.id);
+          await health.check(provider.id);
         }
         if (usableNow(health.of(provider.id).status)) break;
       }
-      let weighed = weigh(request);
-      if (!weighed.some(usable)) {
-        const again = weighed.filter(({ provider: { id }, barred }) => barred === null && !looked.has(id) && !health.resting(id));
-        await Promise.all(again.map(({ provider: { id } }) => health.look(id)));
-        weighed = weigh(request);
+      let assessments = assess(request);
+      if (!assessments.some(usable)) {
+        const again = assessments.filter(({ provider: { id }, barred }) => barred === null && !checked.has(id) && !health.isCoolingDown(id));
+        await Promise.all(again.map(({ provider: { id } }) => health.check(id)));
+        assessments = assess(request);
       }
-      return { provider: weighed.find(usable)?.provider ?? null, route: decision(request, weighed) };
+      return { provider: assessments.find(usable)?.provider ?? null, route: decision(request, assessments) };
     },
 
     async choose(request) {
@@ -173,17 +173,17 @@ export function createRouter(deps: RouterDeps): Router {
       return { provider, route };
     },
 
-    knows: (request) => weigh(request).length > 0,
+    knows: (request) => assess(request).length > 0,
 
     problem(request) {
-      const weighed = weigh(request);
-      return weighed.some((one) => one.barred === null) ? null : missing(request, weighed);
+      const assessments = assess(request);
+      return assessments.some((one) => one.barred === null) ? null : missing(request, assessments);
     },
 
     providers: () =>
       deps.providers.map((provider) => {
         const declared = Object.keys(provider.offers).filter(isCapability);
-        const bars = declared.map((capability) => barred(provider, capability, usual));
+        const bars = declared.map((capability) => barred(provider, capability, defaultProfile));
         const [bar] = bars;
         const off = bar !== undefined && bar !== null && bars.every((one) => one !== null);
         const seen = health.of(provider.id);
@@ -202,7 +202,7 @@ export function createRouter(deps: RouterDeps): Router {
   return router;
 }
 
-function usable(one: Weighed): boolean {
+function usable(one: Assessment): boolean {
   return one.barred === null && one.down === null;
 }
 
@@ -215,7 +215,7 @@ function offers(provider: ToolProvider, capability: Capability, action: string |
   return action === undefined ? actions.length > 0 : actions.includes(action);
 }
 
-/** The function a provider implements an action with. */
+/** The function of a provider that implements an action. */
 export function implementation<C extends Capability, A extends ActionOf<C>>(
   provider: ToolProvider,
   capability: C,

@@ -2,21 +2,21 @@ import { access, constants, statfs } from "node:fs/promises";
 import type { DoctorLine, ProviderInfo, SandboxState } from "../../contract/providers.ts";
 
 export interface DoctorDeps {
-  /** As they were found a moment ago. */
+  /** As just checked. */
   readonly providers: readonly ProviderInfo[];
   readonly sandbox: SandboxState;
   readonly dataDir: string;
   readonly networkEnabled: boolean;
-  /** What is wrong with files of the owner's. */
+  /** Problems in the user's configuration files. */
   readonly problems: readonly string[];
 }
 
-/** Bytes: below the first the owner is warned, below the second nothing can be kept. */
+/** Free bytes: below `scarce` the user is warned, below `full` no checkpoints can be stored. */
 const scarce = 2 * 1024 ** 3;
 const full = 100 * 1024 ** 2;
 
-/** What this machine has for running commands and keeping changes, and what to do about what it lacks. */
-export async function examine(deps: DoctorDeps): Promise<DoctorLine[]> {
+/** Checks the requirements for running commands and storing changes, with a next step for each problem. */
+export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
   const { sandbox } = deps;
   const osSandbox = sandbox.osSandbox;
   return [
@@ -34,20 +34,20 @@ export async function examine(deps: DoctorDeps): Promise<DoctorLine[]> {
           )
         : line(
             "ok",
-            `${name(sandbox.engine.name)} ${sandbox.engine.version}, by ${sandbox.engine.via}${sandbox.engine.remote ? ", on another machine" : ""}.`,
+            `${name(sandbox.engine.name)} ${sandbox.engine.version}, via ${sandbox.engine.via}${sandbox.engine.remote ? ", on another machine" : ""}.`,
           )),
     },
     image(sandbox),
     {
       id: "os-sandbox",
-      title: "Sandbox of the operating system",
+      title: "OS sandbox",
       ...(osSandbox === null
         ? line(
             sandbox.engine === null ? "missing" : "warning",
-            sandbox.engine === null ? "There is none." : "There is none. It would only be needed without a container engine.",
+            sandbox.engine === null ? "No OS sandbox was found." : "No OS sandbox was found. It is needed only without a container engine.",
             osAdvice(),
           )
-        : line("ok", `${osSandbox.name}${osSandbox.version === null ? "" : ` ${osSandbox.version}`} is there.`)),
+        : line("ok", `${osSandbox.name}${osSandbox.version === null ? "" : ` ${osSandbox.version}`} is available.`)),
     },
     program(deps.providers, "git", "Git"),
     program(deps.providers, "ripgrep", "Search program"),
@@ -55,10 +55,10 @@ export async function examine(deps: DoctorDeps): Promise<DoctorLine[]> {
     await writable(deps.dataDir),
     {
       id: "network",
-      title: "Network for tools",
+      title: "Network access",
       ...(deps.networkEnabled
-        ? line("ok", "Tools may reach the hosts of the network list.")
-        : line("warning", "Tools cannot reach the network.", "Switch on the flag TOOLS_NETWORK if they should.", "open_flags")),
+        ? line("ok", "Tools can reach the hosts on the network list.")
+        : line("warning", "Tools cannot reach the network.", "Turn on the flag TOOLS_NETWORK to allow it.", "open_flags")),
     },
     ...deps.problems.map((problem, index) => ({
       id: `settings-${index}`,
@@ -84,8 +84,8 @@ function place(sandbox: SandboxState): DoctorLine {
 }
 
 function image({ engine, image }: SandboxState): DoctorLine {
-  const about = { id: "image", title: "Image of the sandbox" };
-  if (engine === null) return { ...about, ...line("warning", "It is not needed while there is no container engine.") };
+  const about = { id: "image", title: "Sandbox image" };
+  if (engine === null) return { ...about, ...line("warning", "No image is needed without a container engine.") };
   switch (image.state) {
     case "ready":
       return { ...about, ...line("ok", `${image.name} is ready${image.bytes === null ? "" : ` (${size(image.bytes)})`}.`) };
@@ -97,36 +97,36 @@ function image({ engine, image }: SandboxState): DoctorLine {
         ...line(
           "missing",
           `${image.name} could not be built${image.message === null ? "." : `: ${image.message}`}`,
-          "Build it again.",
+          "Build the image again.",
           "build_image",
         ),
       };
     case "missing":
-      return { ...about, ...line("missing", `${image.name} is not there yet.`, "Build it; that takes a few minutes.", "build_image") };
+      return { ...about, ...line("missing", `${image.name} is not built yet.`, "Build the image. This takes a few minutes.", "build_image") };
     case "unknown":
-      return { ...about, ...line("warning", "It was not looked for yet.", "Build it, or run a command.", "build_image") };
+      return { ...about, ...line("warning", "The image was not checked yet.", "Build the image, or run a command.", "build_image") };
   }
 }
 
 function program(providers: readonly ProviderInfo[], id: string, title: string): DoctorLine {
   const found = providers.find((provider) => provider.id === id);
   const status = found?.health.status ?? "unknown";
-  const { message = "It was not looked for.", nextStep = null } = found?.health ?? {};
+  const { message = "Not checked yet.", nextStep = null } = found?.health ?? {};
   const how = status === "ok" ? "ok" : status === "down" ? "missing" : "warning";
   return { id, title, ...line(how, message, nextStep) };
 }
 
 async function space(dataDir: string): Promise<DoctorLine> {
-  const about = { id: "disk", title: "Disk of the data folder" };
+  const about = { id: "disk", title: "Disk space" };
   try {
     const { bavail, bsize } = await statfs(dataDir);
     const free = bavail * bsize;
     if (free < full)
-      return { ...about, ...line("missing", `Only ${size(free)} are free, so changes cannot be kept for undo.`, "Free some space.") };
-    if (free < scarce) return { ...about, ...line("warning", `Only ${size(free)} are free.`, "Free some space soon.") };
-    return { ...about, ...line("ok", `${size(free)} are free.`) };
+      return { ...about, ...line("missing", `Only ${size(free)} free, so changes cannot be stored for undo.`, "Free up disk space.") };
+    if (free < scarce) return { ...about, ...line("warning", `Only ${size(free)} free.`, "Free up disk space soon.") };
+    return { ...about, ...line("ok", `${size(free)} free.`) };
   } catch {
-    return { ...about, ...line("warning", "How much is free cannot be told here.") };
+    return { ...about, ...line("warning", "The free disk space could not be determined.") };
   }
 }
 
@@ -134,15 +134,15 @@ async function writable(dataDir: string): Promise<DoctorLine> {
   const about = { id: "data-folder", title: "Data folder" };
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    return { ...about, ...line("ok", "Receipts, checkpoints and settings can be written.") };
+    return { ...about, ...line("ok", "The data folder is writable.") };
   } catch {
-    return { ...about, ...line("missing", "Lancelot's data folder cannot be written.", "Check its owner and permissions.") };
+    return { ...about, ...line("missing", "Lancelot's data folder is not writable.", "Check its owner and permissions.") };
   }
 }
 
 function osAdvice(): string {
-  if (process.platform === "linux") return "Install bubblewrap (package bubblewrap) and check again.";
-  if (process.platform === "darwin") return "Seatbelt is part of macOS; start Lancelot again, or use Docker or Podman.";
+  if (process.platform === "linux") return "Install the package bubblewrap, then check again.";
+  if (process.platform === "darwin") return "Seatbelt is part of macOS. Restart Lancelot, or use Docker or Podman.";
   return "Use Docker or Podman here.";
 }
 

@@ -14,62 +14,62 @@ import type { Health } from "./provider-health.ts";
 import type { Provider } from "../../execution/execution.ts";
 import { implementation, type Router } from "./capability-router.ts";
 
-export interface AttemptCall {
+export interface ProviderCall {
   readonly questId: string | null;
-  /** Receipt under which failovers hang. */
+  /** The parent of the receipts of failovers. */
   readonly parentId: string | null;
   readonly signal: AbortSignal;
-  /** The provider the owner was told of: first, whatever came up since. */
+  /** The provider that was shown to the user. It is tried first, even if another one became available. */
   readonly planned?: ToolProvider;
-  /** Doing it twice changes nothing: then another provider may also be tried after the first began. */
+  /** True for idempotent actions: another provider is tried even after the first one started. */
   readonly repeatable?: boolean;
   readonly profile?: TaskProfile;
-  /** Longest (ms) until it begins; two and a half minutes unless said. */
+  /** Longest time (ms) until the action starts; 150 s by default. */
   readonly beginMs?: number;
 }
 
-export interface Trial {
+export interface ProviderRun {
   readonly provider: ToolProvider;
-  /** Ends when the call is stopped, and when this provider took too long to begin. */
+  /** Aborted when the call is stopped, and when the provider took too long to start. */
   readonly signal: AbortSignal;
-  /** Called right before the first effect. Throws when somebody else was asked meanwhile: then nothing may be done. */
+  /** Call this right before the first effect. @throws LancelotError `cancelled` when failover to another provider has happened. */
   readonly begin: () => void;
-  /** It gave an answer and yet failed for a reason of its own. */
-  readonly failed: (words: string) => void;
+  /** Reports a failure of the provider that is not an error of the action. */
+  readonly failed: (message: string) => void;
 }
 
-export interface Attempted<T> {
+export interface ProviderResult<T> {
   readonly value: T;
   readonly provider: Provider;
   readonly route: RouteDecision;
-  /** Those that were tried before it, and why they did not do it. */
+  /** The providers that were tried before, and why they failed. */
   readonly tried: readonly { readonly provider: string; readonly reason: string }[];
 }
 
 /**
- * Does something with the first provider that can. While it has certainly not begun, the next one is tried; each time is a receipt.
- * @throws LancelotError what the action itself throws; `unavailable` when no provider can do it, or when one failed after it had begun.
+ * Runs an action on the first available provider, with failover to the next while no effect has started. Each failover has a receipt.
+ * @throws LancelotError of the action; `unavailable` when no provider is available, or when one failed after it had started.
  */
-export type Attempt = <C extends Capability, A extends ActionOf<C>, T>(
+export type RunOnProvider = <C extends Capability, A extends ActionOf<C>, T>(
   capability: C,
   action: A,
-  call: AttemptCall,
-  use: (act: CapabilityActions[C][A], trial: Trial) => Promise<T>,
-) => Promise<Attempted<T>>;
+  call: ProviderCall,
+  use: (act: CapabilityActions[C][A], run: ProviderRun) => Promise<T>,
+) => Promise<ProviderResult<T>>;
 
-export interface AttemptDeps {
+export interface FailoverDeps {
   readonly router: Router;
   readonly health: Health;
   readonly ledger: Pick<Ledger, "record">;
   readonly log: Log;
-  /** How long (ms) a provider that was told to stop is waited for. */
+  /** How long (ms) to wait for a provider that was told to stop. */
   readonly graceMs?: number;
 }
 
 const beginMs = 150_000;
 const graceMs = 5_000;
-/** What an action says about what was asked of it, not about who did it. */
-const answers: ReadonlySet<ErrorCode> = new Set([
+/** Errors about the request, not about the provider. */
+const requestErrors: ReadonlySet<ErrorCode> = new Set([
   "invalid_params",
   "not_found",
   "unauthorized",
@@ -82,17 +82,17 @@ const answers: ReadonlySet<ErrorCode> = new Set([
   "cancelled",
 ]);
 
-/** True when a provider could not do something for a reason of its own. */
+/** True when the provider, not the request, caused the error. */
 export function isFault(provider: ToolProvider, error: unknown): boolean {
   if (provider.blames !== undefined) return provider.blames(error);
-  return !(error instanceof LancelotError && answers.has(error.code));
+  return !(error instanceof LancelotError && requestErrors.has(error.code));
 }
 
-export function tagOf(provider: ToolProvider): Provider {
+export function toProvider(provider: ToolProvider): Provider {
   return { name: provider.id, version: provider.version() ?? "unknown" };
 }
 
-export function createAttempt(deps: AttemptDeps): Attempt {
+export function createFailover(deps: FailoverDeps): RunOnProvider {
   const { router, health } = deps;
 
   return async (capability, action, call, use) => {
@@ -103,16 +103,16 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     for (;;) {
       if (call.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
       const act = implementation(provider, capability, action);
-      if (act === undefined) throw new LancelotError("internal", `${provider.id} does not do ${capability}.${action}.`);
-      const outcome = await tryOne(deps, provider, call, (trial) => use(act, trial));
-      if (outcome.ok) return { value: outcome.value, provider: tagOf(provider), route, tried };
-      tried.push({ provider: provider.id, reason: outcome.words });
+      if (act === undefined) throw new LancelotError("internal", `${provider.id} does not support ${capability}.${action}.`);
+      const outcome = await tryOne(deps, provider, call, (run) => use(act, run));
+      if (outcome.ok) return { value: outcome.value, provider: toProvider(provider), route, tried };
+      tried.push({ provider: provider.id, reason: outcome.message });
       const next: ToolProvider | undefined = router
         .candidates(request)
-        .find((one) => one.stepsIn !== false && !tried.some(({ provider: id }) => id === one.id));
+        .find((one) => one.allowsFailover !== false && !tried.some(({ provider: id }) => id === one.id));
       if (next === undefined) {
-        const words = tried.map(({ reason }) => reason).join(" ");
-        throw new LancelotError("unavailable", `${words} There is no other way of ${capabilities[capability].title} to take instead.`, {
+        const message = tried.map(({ reason }) => reason).join(" ");
+        throw new LancelotError("unavailable", `${message} No other provider for ${capabilities[capability].title} is available.`, {
           cause: outcome.cause,
           data: { tried },
         });
@@ -125,20 +125,20 @@ export function createAttempt(deps: AttemptDeps): Attempt {
           riskTier: "T0",
           parentId: call.parentId,
           questId: call.questId,
-          metadata: { provider: tagOf(next) },
+          metadata: { provider: toProvider(next) },
         },
-        { status: "success", outputs: { reason: outcome.words } },
+        { status: "success", outputs: { reason: outcome.message } },
       );
       provider = next;
     }
   };
 
   async function tryOne<T>(
-    { log }: AttemptDeps,
+    { log }: FailoverDeps,
     provider: ToolProvider,
-    call: AttemptCall,
-    use: (trial: Trial) => Promise<T>,
-  ): Promise<{ ok: true; value: T } | { ok: false; words: string; cause: unknown }> {
+    call: ProviderCall,
+    use: (run: ProviderRun) => Promise<T>,
+  ): Promise<{ ok: true; value: T } | { ok: false; message: string; cause: unknown }> {
     const stop = new AbortController();
     const signal = AbortSignal.any([call.signal, stop.signal]);
     const limit = call.beginMs ?? beginMs;
@@ -150,12 +150,12 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       timer = setTimeout(() => resolve("late"), limit);
     });
     const begin = (): void => {
-      if (abandoned) throw new LancelotError("cancelled", `${provider.title} took too long to begin, so it does nothing any more.`);
+      if (abandoned) throw new LancelotError("cancelled", `${provider.title} took too long to start, so it was stopped.`);
       begun = true;
       clearTimeout(timer);
     };
     const onStop = Promise.withResolvers<"stopped">();
-    // Once it has begun, it is the provider that ends what it started; nobody goes away before that.
+    // After the start, the provider itself ends its work, and the caller waits for it.
     const stopped = (): void => {
       if (begun) return;
       abandoned = true;
@@ -163,7 +163,7 @@ export function createAttempt(deps: AttemptDeps): Attempt {
     };
     call.signal.addEventListener("abort", stopped, { once: true });
     health.used(provider.id);
-    const running = (async () => use({ provider, signal, begin, failed: (words) => (failure = words) }))();
+    const running = (async () => use({ provider, signal, begin, failed: (message) => (failure = message) }))();
     try {
       const first = await Promise.race([running.then((value) => ({ value })), late, onStop.promise]);
       if (first === "stopped") {
@@ -177,30 +177,30 @@ export function createAttempt(deps: AttemptDeps): Attempt {
       }
       abandoned = true;
       stop.abort();
-      const words = `${provider.title} did not begin within ${Math.round(limit / 1000)} seconds.`;
+      const message = `${provider.title} did not start within ${Math.round(limit / 1000)} seconds.`;
       const settled = await settles(running, deps.graceMs ?? graceMs);
-      health.failed(provider.id, words);
+      health.failed(provider.id, message);
       if (!settled && call.repeatable !== true) {
         throw new LancelotError(
           "unavailable",
-          `${words} It could not be stopped either, so nothing else is tried: it would be done twice.`,
+          `${message} It did not stop either, so no other provider was tried, because the action could run twice.`,
         );
       }
-      return { ok: false, words, cause: null };
+      return { ok: false, message, cause: null };
     } catch (error) {
       if (abandoned || call.signal.aborted || !isFault(provider, error)) throw error;
       if (!(error instanceof LancelotError)) log(`${provider.id} failed`, error);
-      const words = error instanceof LancelotError ? error.message : `${provider.title} failed for a reason of its own; the log has it.`;
-      // A place without a network says nothing about commands that need none.
-      if (begun || call.profile?.network !== true) health.failed(provider.id, words);
+      const message = error instanceof LancelotError ? error.message : `${provider.title} failed. See the log for the reason.`;
+      // A failure that needs the network says nothing about commands that do not.
+      if (begun || call.profile?.network !== true) health.failed(provider.id, message);
       if (begun && call.repeatable !== true) {
         throw new LancelotError(
           "unavailable",
-          `${provider.title} failed after it had begun, so what it did is not known and it is not done again: ${words} Look at what is there before you repeat it.`,
+          `${provider.title} failed after it had started, so its effects are unknown and it was not retried: ${message} Check the current state before you repeat it.`,
           { cause: error, data: { provider: provider.id, begun: true } },
         );
       }
-      return { ok: false, words, cause: error };
+      return { ok: false, message, cause: error };
     } finally {
       clearTimeout(timer);
       call.signal.removeEventListener("abort", stopped);

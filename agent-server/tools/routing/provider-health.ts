@@ -5,22 +5,22 @@ import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { ToolProvider } from "./capabilities.ts";
 
-/** How the providers are: what they say of themselves when they are looked at, and what came of using them. */
+/** The health of the providers, from their probes and from the results of their use. */
 export interface Health {
-  /** As last known. */
+  /** The last known health. */
   of(id: string): ProviderHealth;
-  /** True when it was left out for its failures and it is too early to try again. */
-  resting(id: string): boolean;
-  /** Looks now; lookers at the same moment share one look. Never throws. */
-  look(id: string): Promise<ProviderHealth>;
-  lookAll(): Promise<void>;
-  /** Something is done with it: it is looked at every half minute for a while. */
+  /** True while a provider is excluded after repeated failures. */
+  isCoolingDown(id: string): boolean;
+  /** Probes now. Concurrent calls share one probe. Never throws. */
+  check(id: string): Promise<ProviderHealth>;
+  checkAll(): Promise<void>;
+  /** Reports that the provider is in use, so it is probed regularly for a while. */
   used(id: string): void;
-  /** It did what it was to do. */
+  /** Reports a success. */
   succeeded(id: string): void;
-  /** It could not, for a reason of its own. Several times in a row and it is down, whatever it says of itself. */
-  failed(id: string, words: string): void;
-  /** The first look at all of them, after `delayMs`. */
+  /** Reports a failure that the provider caused. Several in a row exclude it, regardless of its probe. */
+  failed(id: string, message: string): void;
+  /** Probes all providers once after `delayMs`. */
   start(delayMs: number): void;
   close(): void;
 }
@@ -32,41 +32,41 @@ export interface HealthDeps {
   readonly log: Log;
   /** Milliseconds. */
   readonly now?: () => number;
-  /** All in ms: between looks, the longest a look may take, how long something counts as used, the rest after failures. */
-  readonly times?: Partial<typeof usualTimes>;
-  /** Failures in a row that take a provider out. */
+  /** In ms: the probe interval and timeout, how long a provider counts as in use, the first and the longest cooldown. */
+  readonly times?: Partial<typeof defaultTimes>;
+  /** Failures in a row that exclude a provider. */
   readonly threshold?: number;
 }
 
-const usualTimes = { interval: 30_000, timeout: 5_000, inUse: 300_000, rest: 30_000, longestRest: 300_000 };
-const usualThreshold = 3;
+const defaultTimes = { interval: 30_000, timeout: 5_000, inUse: 300_000, cooldown: 30_000, maxCooldown: 300_000 };
+const defaultThreshold = 3;
 
 interface State {
   seen: ProviderHealth;
   /** In a row, since the last success. */
   failures: number;
   lastFailure: string;
-  /** Set while it is left out for its failures: when (ms) it may be tried again. */
-  restsUntil: number | null;
-  /** How often it was taken out since it last worked: each time it rests longer. */
-  rests: number;
-  /** It answers again after it was taken out, and has not worked yet: one more failure takes it out. */
-  onTrial: boolean;
+  /** When (ms) the provider can be tried again; null when it is not excluded. */
+  cooldownUntil: number | null;
+  /** Cooldowns since the last success. Each one is twice as long as the one before. */
+  cooldowns: number;
+  /** The probe succeeds after a cooldown, but no action has yet: one more failure excludes the provider again. */
+  onProbation: boolean;
   usedAt: number | null;
-  looking: Promise<ProviderHealth> | null;
+  pendingCheck: Promise<ProviderHealth> | null;
 }
 
-const unknown: ProviderHealth = { status: "unknown", message: "It was not looked at yet.", nextStep: null, checkedAt: null };
+const unknown: ProviderHealth = { status: "unknown", message: "Not checked yet.", nextStep: null, checkedAt: null };
 const rank: Readonly<Record<HealthStatus, number>> = { ok: 0, degraded: 1, down: 2, off: 3, unknown: 3 };
 
 export function createHealth(deps: HealthDeps): Health {
   const now = deps.now ?? Date.now;
-  const times = { ...usualTimes, ...deps.times };
-  const threshold = deps.threshold ?? usualThreshold;
+  const times = { ...defaultTimes, ...deps.times };
+  const threshold = deps.threshold ?? defaultThreshold;
   const states = new Map<string, State>(
     deps.providers.map(({ id }) => [
       id,
-      { seen: unknown, failures: 0, lastFailure: "", restsUntil: null, rests: 0, onTrial: false, usedAt: null, looking: null },
+      { seen: unknown, failures: 0, lastFailure: "", cooldownUntil: null, cooldowns: 0, onProbation: false, usedAt: null, pendingCheck: null },
     ]),
   );
   const providers = new Map(deps.providers.map((provider) => [provider.id, provider]));
@@ -82,25 +82,25 @@ export function createHealth(deps: HealthDeps): Health {
 
   function effective({ state, provider }: { state: State; provider: ToolProvider }): ProviderHealth {
     const { seen, failures, lastFailure } = state;
-    if (state.restsUntil !== null) {
+    if (state.cooldownUntil !== null) {
       return {
         status: "down",
-        message: `${provider.title} failed ${failures} times in a row, so it is left out for now. The last time: ${lastFailure}`,
-        nextStep: seen.nextStep ?? "It is tried again by itself. To try now, check the tools' health.",
+        message: `${provider.title} failed ${failures} times in a row and is excluded for now. Last failure: ${lastFailure}`,
+        nextStep: seen.nextStep ?? "It is retried automatically. To retry now, check the health of the tools.",
         checkedAt: seen.checkedAt,
       };
     }
-    if (state.onTrial && seen.status === "ok") {
+    if (state.onProbation && seen.status === "ok") {
       return {
         ...seen,
         status: "degraded",
-        message: `${provider.title} answers again; it failed before (${lastFailure}) and one more failure takes it out.`,
+        message: `${provider.title} responds again after failures (${lastFailure}). One more failure excludes it.`,
       };
     }
     return seen;
   }
 
-  /** Does something to a provider's state and tells what became of its health. */
+  /** Updates a provider's state, and records and announces a change of its health. */
   function change(id: string, work: (state: State) => void): ProviderHealth {
     const found = get(id);
     const before = effective(found);
@@ -108,7 +108,7 @@ export function createHealth(deps: HealthDeps): Health {
     const after = effective(found);
     if (before.status === after.status || closed) return after;
     deps.emit("providers", {});
-    // A first look is no change.
+    // The first probe is not a change.
     if (before.status === "unknown") return after;
     const worse = rank[after.status] > rank[before.status];
     try {
@@ -142,22 +142,22 @@ export function createHealth(deps: HealthDeps): Health {
         resolve({
           status: "down",
           message: `${provider.title} did not answer within ${seconds} seconds.`,
-          nextStep: "Start it again, then check the tools' health.",
+          nextStep: "Restart it, then check the health of the tools.",
         });
       }, times.timeout);
       timer.unref();
     });
-    const look = async () => {
+    const runProbe = async () => {
       try {
         return await provider.probe(stop.signal);
       } catch (error) {
-        if (!(error instanceof LancelotError)) deps.log(`looking at ${provider.id} failed`, error);
-        const message = error instanceof LancelotError ? error.message : `${provider.title} could not be looked at; the log says why.`;
+        if (!(error instanceof LancelotError)) deps.log(`the probe of ${provider.id} failed`, error);
+        const message = error instanceof LancelotError ? error.message : `${provider.title} could not be checked. See the log for the reason.`;
         return { status: "down" as const, message, nextStep: null };
       }
     };
     try {
-      return await Promise.race([look(), late]);
+      return await Promise.race([runProbe(), late]);
     } finally {
       clearTimeout(timer);
     }
@@ -166,36 +166,36 @@ export function createHealth(deps: HealthDeps): Health {
   const health: Health = {
     of: (id) => effective(get(id)),
 
-    resting(id) {
-      const { restsUntil } = get(id).state;
-      return restsUntil !== null && now() < restsUntil;
+    isCoolingDown(id) {
+      const { cooldownUntil } = get(id).state;
+      return cooldownUntil !== null && now() < cooldownUntil;
     },
 
-    look(id) {
+    check(id) {
       const { state, provider } = get(id);
-      state.looking ??= probe(provider)
+      state.pendingCheck ??= probe(provider)
         .then(({ status, message, nextStep }) =>
           change(id, (current) => {
             current.seen = { status, message, nextStep, checkedAt: new Date(now()).toISOString() };
-            if (current.restsUntil === null || (status !== "ok" && status !== "degraded")) return;
-            current.restsUntil = null;
-            current.onTrial = true;
+            if (current.cooldownUntil === null || (status !== "ok" && status !== "degraded")) return;
+            current.cooldownUntil = null;
+            current.onProbation = true;
           }),
         )
         .finally(() => {
-          state.looking = null;
+          state.pendingCheck = null;
         });
-      return state.looking;
+      return state.pendingCheck;
     },
 
-    lookAll: async () => void (await Promise.all(deps.providers.map(({ id }) => health.look(id)))),
+    checkAll: async () => void (await Promise.all(deps.providers.map(({ id }) => health.check(id)))),
 
     used(id) {
       get(id).state.usedAt = now();
       if (closed) return;
       every ??= setInterval(() => {
         const inUse = [...states].filter(([, { usedAt }]) => usedAt !== null && now() - usedAt < times.inUse).map(([one]) => one);
-        for (const one of inUse) if (!health.resting(one)) void health.look(one);
+        for (const one of inUse) if (!health.isCoolingDown(one)) void health.check(one);
         if (inUse.length > 0) return;
         clearInterval(every);
         every = undefined;
@@ -205,11 +205,11 @@ export function createHealth(deps: HealthDeps): Health {
     succeeded(id) {
       change(id, (state) => {
         state.failures = 0;
-        state.rests = 0;
-        state.onTrial = false;
-        state.restsUntil = null;
+        state.cooldowns = 0;
+        state.onProbation = false;
+        state.cooldownUntil = null;
         if (state.seen.status !== "down") return;
-        // It works, whatever the last look said.
+        // A success outweighs the last probe.
         state.seen = {
           status: "ok",
           message: `${get(id).provider.title} works.`,
@@ -219,19 +219,19 @@ export function createHealth(deps: HealthDeps): Health {
       });
     },
 
-    failed(id, words) {
+    failed(id, message) {
       change(id, (state) => {
         state.failures += 1;
-        state.lastFailure = words.slice(0, 300);
-        if (state.restsUntil !== null || (!state.onTrial && state.failures < threshold)) return;
-        state.onTrial = false;
-        state.restsUntil = now() + Math.min(times.rest * 2 ** state.rests, times.longestRest);
-        state.rests += 1;
+        state.lastFailure = message.slice(0, 300);
+        if (state.cooldownUntil !== null || (!state.onProbation && state.failures < threshold)) return;
+        state.onProbation = false;
+        state.cooldownUntil = now() + Math.min(times.cooldown * 2 ** state.cooldowns, times.maxCooldown);
+        state.cooldowns += 1;
       });
     },
 
     start(delayMs) {
-      first = setTimeout(() => void health.lookAll(), delayMs).unref();
+      first = setTimeout(() => void health.checkAll(), delayMs).unref();
     },
 
     close() {

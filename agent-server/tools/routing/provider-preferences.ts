@@ -13,18 +13,18 @@ const ToolsTable = z.strictObject({
   capabilities: z.partialRecord(z.enum(names), z.strictObject({ order: Names, off: Names })).default({}),
 });
 
-/** Which providers the owner wants first, and which never. */
+/** The user's order of providers, and the providers they turned off. */
 export interface Preferences {
-  /** Its place among those named for the capability; null when it is not named. */
+  /** The position in the list for the capability; null when it is not listed. */
   place(capability: Capability, provider: string): number | null;
   off(capability: Capability, provider: string): boolean;
-  /** Why the owner's file cannot be used; null when it can. */
+  /** Why the user's file cannot be used; null when it can. */
   problem(): string | null;
 }
 
 /**
- * The shipped `config/tools.yaml` with the owner's laid over it: an order of the owner's replaces the shipped one of that capability,
- * what is off adds up. The owner's is read again when it changes.
+ * The shipped `config/tools.yaml` merged with the user's file: an order in the user's file replaces the shipped one of that capability,
+ * and the providers that are off are combined. The user's file is read again when it changes.
  * @throws Error when the shipped file cannot be used.
  */
 export function createPreferences(deps: { configDir: string | null; dataDir: string }): Preferences {

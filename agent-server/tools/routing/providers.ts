@@ -20,13 +20,13 @@ export interface ProvidersDeps {
   readonly search: () => SearchDeps;
   /** In the order they are tried, unless config/tools.yaml says otherwise. */
   readonly shells: readonly ShellProvider[];
-  /** True while the container engine is on another machine: then safe mode leaves it out. */
+  /** True while the container engine is on another machine, where safe mode excludes it. */
   readonly remoteEngine: () => boolean;
-  /** Those of the web and of deployment. */
+  /** The providers of the web and of deployments. */
   readonly more: readonly ToolProvider[];
 }
 
-/** Everything that carries out actions of tools here. */
+/** Creates the providers of this machine. */
 export function createProviders(deps: ProvidersDeps): ToolProvider[] {
   return [
     workspaceFiles(deps),
@@ -51,18 +51,18 @@ function workspaceFiles({ workspace, files }: ProvidersDeps): ToolProvider {
       if (workspace === null) return { status: "off", message: "No folder is open.", nextStep: "Open a folder." };
       try {
         const found = await stat(workspace);
-        if (!found.isDirectory()) throw new LancelotError("unavailable", "The workspace is no folder any more.");
+        if (!found.isDirectory()) throw new LancelotError("unavailable", "The workspace is no longer a folder.");
         await access(workspace, constants.R_OK | constants.X_OK);
       } catch {
-        return { status: "down", message: "The workspace's folder cannot be read.", nextStep: "See that it is there, then open it again." };
+        return { status: "down", message: "The workspace's folder cannot be read.", nextStep: "Check that the folder exists, then open it again." };
       }
       const writable = await access(workspace, constants.W_OK).then(
         () => true,
         () => false,
       );
       return writable
-        ? { status: "ok", message: "The workspace can be read and written.", nextStep: null }
-        : { status: "degraded", message: "The workspace can be read, not written.", nextStep: "Check the permissions of its folder." };
+        ? { status: "ok", message: "The workspace is readable and writable.", nextStep: null }
+        : { status: "degraded", message: "The workspace is read-only.", nextStep: "Check the permissions of its folder." };
     },
   };
 }
@@ -92,7 +92,7 @@ function ripgrep({ search }: ProvidersDeps): ToolProvider {
       }
       const said = await versionOf(path, signal);
       if (said === null)
-        return { status: "down", message: "The search program (ripgrep) cannot be started.", nextStep: "Reinstall Lancelot to repair it." };
+        return { status: "down", message: "The search program (ripgrep) does not start.", nextStep: "Reinstall Lancelot to repair it." };
       version = /(\d+\.\d+\.\d+)/.exec(said)?.[1] ?? version;
       return { status: "ok", message: `ripgrep ${version ?? ""} searches the workspace.`, nextStep: null };
     },
@@ -125,10 +125,10 @@ function git(): ToolProvider {
       const said = await versionOf("git", signal);
       const found = said === null ? undefined : /git version (\d+\.\d+(?:\.\d+)?)/.exec(said)?.[1];
       if (found === undefined)
-        return { status: "down", message: "Git is not installed, or not on the PATH.", nextStep: "Install git, then check again." };
+        return { status: "down", message: "Git is not installed or not on the PATH.", nextStep: "Install git, then check again." };
       version = found;
       const [major = 0, minor = 0] = found.split(".").map(Number);
-      // Older ones do not know the settings that keep a repository from starting programs.
+      // Older versions lack the settings that keep a repository from starting programs.
       if (major < 2 || (major === 2 && minor < 31))
         return { status: "degraded", message: `Git ${found} is old.`, nextStep: "Install git 2.31 or newer." };
       return { status: "ok", message: `Git ${found} works.`, nextStep: null };
@@ -146,15 +146,15 @@ function shell(place: ShellProvider, index: number, remoteEngine: () => boolean)
     local: () => place.place !== "container" || !remoteEngine(),
     flag: onHost ? "TOOLS_HOST_EXECUTION" : null,
     place: place.place,
-    // Out of the sandbox leads only the owner's own word, never a failure inside it.
-    ...(onHost ? { stepsIn: false } : {}),
-    unsuited: ({ unattended }) => (onHost && unattended ? "Nobody is there to approve what runs outside the sandbox." : null),
+    // Only the user's choice leads out of the sandbox, never a failure in it.
+    ...(onHost ? { allowsFailover: false } : {}),
+    unsuited: ({ unattended }) => (onHost && unattended ? "No user is present to approve commands outside the sandbox." : null),
     offers: { shell_exec: { run: (command) => place.run(command) } },
     probe: (signal) => place.probe(signal),
   };
 }
 
-/** What a program says of its version; null when it cannot be started or does not end well. */
+/** The output of `--version`; null when the program does not start or fails. */
 function versionOf(program: string, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const { PATH = "", SystemRoot } = process.env;
@@ -168,7 +168,7 @@ function versionOf(program: string, signal: AbortSignal): Promise<string | null>
   });
 }
 
-/** A program that could not be started, or that something ended. */
+/** True when a program could not be started, or was killed. */
 function isSpawnFault(error: unknown): boolean {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (/\bspawn \S+ E[A-Z]+|\bspawn E[A-Z]+/.test(inner.message)) return true;

@@ -5,17 +5,17 @@ import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../.
 import type { FlagName } from "../../flags/flags.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import { type Attempt, createAttempt } from "./provider-failover.ts";
+import { type RunOnProvider, createFailover } from "./provider-failover.ts";
 import type { ToolProvider } from "./capabilities.ts";
-import { examine } from "./doctor.ts";
+import { runChecks } from "./doctor.ts";
 import { createHealth, type Health, type HealthDeps } from "./provider-health.ts";
 import type { Preferences } from "./provider-preferences.ts";
 import { createRouter, type Router } from "./capability-router.ts";
 
-/** What the owner sees and does of providers. */
+/** The providers, as the user sees and controls them. */
 export interface Routing {
   providers(): ProviderInfo[];
-  /** Looks at every provider now. */
+  /** Checks every provider now. */
   health(): Promise<{ ok: boolean; items: ProviderInfo[] }>;
   route(capability: string, action: string | undefined): Promise<RouteDecision>;
   doctor(): Promise<DoctorLine[]>;
@@ -25,9 +25,9 @@ export interface Routing {
     cancelBuild(): Promise<SandboxState>;
     restart(): Promise<SandboxState>;
   };
-  /** What tools cannot do now, in sentences with the next step. */
+  /** The current limitations of the tools, each with the next step. */
   degraded(): string[];
-  /** Looks at everything a moment from now: what is done until then is the more urgent. */
+  /** Schedules the first check of all providers, after the more urgent work of the start. */
   start(): void;
   close(): void;
 }
@@ -35,7 +35,7 @@ export interface Routing {
 export interface RoutingDeps {
   readonly providers: readonly ToolProvider[];
   readonly preferences: Preferences;
-  /** Null where there is no container engine to speak of. */
+  /** Null without a container engine. */
   readonly control: SandboxControl | null;
   readonly flag: (name: FlagName) => boolean;
   readonly safeMode: () => boolean;
@@ -43,12 +43,12 @@ export interface RoutingDeps {
   readonly emit: Emit;
   readonly log: Log;
   readonly dataDir: string;
-  /** In ms; `grace`: how long a provider that was told to stop is waited for. */
+  /** In ms; `grace`: how long to wait for a provider that was told to stop. */
   readonly times?: HealthDeps["times"] & { readonly grace?: number };
 }
 
-/** How long (ms) after the start providers are looked at. */
-const firstLookMs = 1_500;
+/** Delay (ms) of the first check after the start. */
+const firstCheckMs = 1_500;
 
 const noContainer: ReturnType<SandboxControl["state"]> = {
   engine: null,
@@ -58,7 +58,7 @@ const noContainer: ReturnType<SandboxControl["state"]> = {
   network: "off",
 };
 
-export function createRouting(deps: RoutingDeps): { routing: Routing; router: Router; health: Health; attempt: Attempt } {
+export function createRouting(deps: RoutingDeps): { routing: Routing; router: Router; health: Health; runOnProvider: RunOnProvider } {
   const { providers, preferences, control, ledger, log } = deps;
   const health = createHealth({
     providers,
@@ -71,12 +71,12 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     ...(deps.times === undefined ? {} : { times: deps.times }),
   });
   const router = createRouter({ providers, health, preferences, flag: deps.flag, safeMode: deps.safeMode });
-  const attempt = createAttempt({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
+  const runOnProvider = createFailover({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
 
   const state = (): SandboxState => {
     const route = router.decide({ capability: "shell_exec" });
     const chosen = providers.find(({ id }) => id === route.provider);
-    // What was not looked at yet is not promised.
+    // A provider that was not checked yet may not work.
     const known = chosen !== undefined && health.of(chosen.id).status !== "unknown";
     const osShell = providers.find(
       (provider) => provider.place === "os_sandbox" && ["ok", "degraded"].includes(health.of(provider.id).status),
@@ -84,7 +84,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     const { engine, image, container, limits, network } = control?.state() ?? noContainer;
     return {
       place: known ? (chosen.place ?? null) : null,
-      message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "Where commands can run was not looked at yet.",
+      message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "The sandbox was not checked yet.",
       nextStep: chosen === undefined ? null : health.of(chosen.id).nextStep,
       engine,
       image,
@@ -100,14 +100,14 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     if (control !== null) return control;
     throw new LancelotError(
       "unavailable",
-      "There is no container engine here, so there is no sandbox image. Install Docker or Podman and start Lancelot again.",
+      "There is no container engine, so there is no sandbox image. Install Docker or Podman and restart Lancelot.",
     );
   }
 
   const routing: Routing = {
     providers: () => router.providers(),
     async health() {
-      await health.lookAll();
+      await health.checkAll();
       const items = router.providers();
       return { ok: items.every(({ health: { status } }) => status === "ok" || status === "off"), items };
     },
@@ -115,10 +115,10 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
       return (await router.resolve({ capability, ...(action === undefined ? {} : { action }) })).route;
     },
     async doctor() {
-      await health.lookAll();
+      await health.checkAll();
       const declared = providers.find(({ id }) => id === "declared-commands");
       const deploy = declared === undefined ? null : health.of(declared.id);
-      return examine({
+      return runChecks({
         providers: router.providers(),
         sandbox: state(),
         dataDir: deps.dataDir,
@@ -143,16 +143,16 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     },
     degraded() {
       const shells = providers.filter(({ place }) => place !== undefined);
-      const looked = shells.some(({ id }) => health.of(id).status !== "unknown");
-      const commands = looked && router.decide({ capability: "shell_exec" }).provider === null ? [state().message] : [];
+      const checked = shells.some(({ id }) => health.of(id).status !== "unknown");
+      const commands = checked && router.decide({ capability: "shell_exec" }).provider === null ? [state().message] : [];
       const problem = preferences.problem();
       return [...(problem === null ? commands : [problem])];
     },
-    start: () => health.start(firstLookMs),
+    start: () => health.start(firstCheckMs),
     close() {
       stopListening?.();
       health.close();
     },
   };
-  return { routing, router, health, attempt };
+  return { routing, router, health, runOnProvider };
 }

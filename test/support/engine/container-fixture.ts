@@ -3,7 +3,7 @@ import { type ContainerShell, createContainerShell } from "../../../agent-server
 import { type ContainerDeps } from "../../../agent-server/sandbox/container/container-deps.ts";
 import { SandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
 import type { SandboxLimits } from "../../../agent-server/sandbox/shell-provider.ts";
-import type { SandboxRoom } from "../sandbox/fixture.ts";
+import type { SandboxFixture } from "../sandbox/fixture.ts";
 import { smallImage } from "../setup/engine.mjs";
 
 /** Settings of `config/sandbox.yaml` as they would be read, with small limits. */
@@ -21,7 +21,7 @@ export function sandboxSettings(limits: SandboxLimits, more: Partial<SandboxSett
 
 /** The container sandbox on a room of the tests, with an engine at `host` (`unix:///…`). */
 export function openContainer(
-  room: Pick<SandboxRoom, "workspace" | "dataDir" | "protectedPaths">,
+  room: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths">,
   host: string,
   limits: SandboxLimits,
   more: Partial<ContainerDeps> = {},

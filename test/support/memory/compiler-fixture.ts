@@ -62,7 +62,7 @@ export function anEntry(of: Partial<WantedItem> & Pick<ItemImage, "id" | "block"
 const redactor = createRedactor();
 const sanitizer = createSanitizer("config");
 
-export interface CompilerRoomWish {
+export interface CompilerFixtureOptions {
   readonly dataDir: string;
   readonly workspace?: string;
   readonly now?: () => number;
@@ -71,7 +71,7 @@ export interface CompilerRoomWish {
 }
 
 /** The compiler with its real neighbours on one data folder, as one process has it. */
-export function openCompilerRoom(of: CompilerRoomWish) {
+export function openCompilerFixture(of: CompilerFixtureOptions) {
   const { dataDir, workspace: place = workspace, now = () => noon, soul = null } = of;
   const storage: Storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
   const ledger = createLedger({ storage, redactor });
@@ -137,4 +137,4 @@ export function openCompilerRoom(of: CompilerRoomWish) {
     close: () => storage.close(),
   };
 }
-export type CompilerRoom = ReturnType<typeof openCompilerRoom>;
+export type CompilerFixture = ReturnType<typeof openCompilerFixture>;

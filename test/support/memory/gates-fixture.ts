@@ -25,7 +25,7 @@ export const ethics = compileMemoryEthics(
 );
 
 /** The gates with the shipped tables and soul; evidence is what is given by reference. */
-export function gatesRoom(evidence: Readonly<Record<string, Evidence>> = {}, settings: Partial<MemorySettings> = {}): Gates {
+export function gatesFixture(evidence: Readonly<Record<string, Evidence>> = {}, settings: Partial<MemorySettings> = {}): Gates {
   const inForce = MemorySettings.parse(settings);
   return createGates({
     redactor,

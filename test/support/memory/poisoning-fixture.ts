@@ -4,11 +4,11 @@ import { createQuarantine, type Quarantine } from "../../../agent-server/memory/
 import { createQuarantineCheck } from "../../../agent-server/memory/quarantine-entry-check.ts";
 import { scrub } from "../../../agent-server/memory/gates/secret-gate.ts";
 import type { Evidence } from "../../../agent-server/memory/item-types.ts";
-import { gatesRoom, redactor } from "./gates-fixture.ts";
+import { gatesFixture, redactor } from "./gates-fixture.ts";
 import { type MemoryHost, MemoryFolder } from "./memory-folder.ts";
 
 /** Store, commits and quarantine behind the shipped gates, on a data folder of its own. */
-export class PoisoningRoom {
+export class PoisoningFixture {
   readonly folder = new MemoryFolder();
   readonly host: MemoryHost;
   readonly quarantine: Quarantine;
@@ -22,7 +22,7 @@ export class PoisoningRoom {
 
   /** Another window on the same data folder. */
   another(): { host: MemoryHost; quarantine: Quarantine } {
-    const gates = gatesRoom(this.evidence);
+    const gates = gatesFixture(this.evidence);
     const host = this.folder.host({
       settings: { snapshots: 6 },
       deps: { gates, scrub: (text) => scrub(text, redactor), verify: (entry) => verify(entry) },

@@ -13,7 +13,7 @@ export const now = Date.UTC(2026, 10, 20, 12);
 export const day = 86_400_000;
 
 /** Search with its real store on a data folder of its own. `texts`: what messages say, by reference. */
-export function openSearchRoom(of: { readonly texts?: Readonly<Record<string, string>> } = {}) {
+export function openSearchFixture(of: { readonly texts?: Readonly<Record<string, string>> } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "lancelot-search-"));
   const storage = openStorage({ dataDir, migrations: memoryMigrations });
   const textOf = (item: Pick<ItemImage, "ref" | "content">): string => (item.ref === null ? item.content : (of.texts?.[item.ref] ?? ""));

@@ -5,7 +5,7 @@ import type { MemoryTarget } from "../../../agent-server/contract/memory.ts";
 import { imageOf, itemOfRow, type ItemRow, sortedJson, targetOf } from "../../../agent-server/memory/item-rows.ts";
 import type { Evidence, GatedEdit } from "../../../agent-server/memory/item-types.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
-import { gatesRoom } from "./gates-fixture.ts";
+import { gatesFixture } from "./gates-fixture.ts";
 import { agent, gated, owner, wish } from "./memory-folder.ts";
 import { type ModelChange, type ModelCommit, type ModelEdit, type ModelItem, MemoryModel } from "./model.ts";
 import { Crash, type Fuse, limits, openPropertyHost, type PropertyHost } from "./world.ts";
@@ -95,7 +95,7 @@ export class Sequences {
         return { source: "user", text: said() };
       },
     };
-    const product = this.isProduct ? { isIndexed: true, deps: { gates: gatesRoom(evidence) } } : {};
+    const product = this.isProduct ? { isIndexed: true, deps: { gates: gatesFixture(evidence) } } : {};
     return openPropertyHost({ dataDir: this.dataDir, workspace, now: () => this.model.now, fuse: this.fuse, ...product });
   }
 

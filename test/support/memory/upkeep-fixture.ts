@@ -16,7 +16,7 @@ import { importMemory } from "../../../agent-server/memory/transfer/import-memor
 import type { Author, GatedEdit, StoredItem, Timeline, TimelineMessage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
-import { gatesRoom, redactor } from "./gates-fixture.ts";
+import { gatesFixture, redactor } from "./gates-fixture.ts";
 
 /** A conversation that tests write. */
 export class Conversation implements Timeline {
@@ -63,7 +63,7 @@ export interface UpkeepWish {
 }
 
 /** Real rows, commits, gates, index and ledger on a data folder, with a clock that tests move. */
-export function openUpkeepRoom(wish: UpkeepWish = {}) {
+export function openUpkeepFixture(wish: UpkeepWish = {}) {
   const dataDir = wish.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-upkeep-"));
   const workspace = wish.workspace ?? "/projects/a";
   const conversation = wish.conversation ?? new Conversation();
@@ -77,7 +77,7 @@ export function openUpkeepRoom(wish: UpkeepWish = {}) {
   const index = createMemoryIndex(storage);
   const store = createMemoryStore({ storage, index, workspace, textOf });
   const quarantine = createQuarantineStore({ storage, workspace, now });
-  const gates = gatesRoom({}, wish.settings);
+  const gates = gatesFixture({}, wish.settings);
   const told = { changes: 0, problems: [] as unknown[] };
   const changed = () => void (told.changes += 1);
   const commits = createCommits({
@@ -145,4 +145,4 @@ export function openUpkeepRoom(wish: UpkeepWish = {}) {
   };
 }
 
-export type UpkeepRoom = ReturnType<typeof openUpkeepRoom>;
+export type UpkeepFixture = ReturnType<typeof openUpkeepFixture>;

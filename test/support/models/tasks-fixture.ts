@@ -20,7 +20,7 @@ import { openStorage } from "../../../agent-server/storage/storage.ts";
 
 export const configDir = fileURLToPath(new URL("../../../config", import.meta.url));
 
-export interface TasksRoom {
+export interface TasksFixture {
   tasks: LocalTasks;
   /** Receipts, oldest first, and decisions in the order they were made. */
   receipts(): Receipt[];
@@ -38,7 +38,7 @@ export const ableModel: TaskModel = {
 };
 
 /** The tasks over a ledger of their own; without a model and without the intent lane unless given. */
-export function createTasksRoom(over: Partial<TasksDeps> = {}): TasksRoom {
+export function createTasksFixture(over: Partial<TasksDeps> = {}): TasksFixture {
   const dataDir = mkdtempSync(join(tmpdir(), "lancelot-tasks-"));
   const redactor = createRedactor();
   const storage = openStorage({ dataDir, migrations: receiptsMigrations });

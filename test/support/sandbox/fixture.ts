@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A workspace, what lies around it on the machine, and a secret in each of these places that no command may read. */
-export interface SandboxRoom {
+export interface SandboxFixture {
   readonly workspace: string;
   readonly dataDir: string;
   /** Beside the workspace; its name begins with the workspace's. */
@@ -21,7 +21,7 @@ export interface SandboxRoom {
 const protectedPaths = [".git/hooks", ".git/config", ".vscode/settings.json", ".mcp.json"];
 
 /** Makes the room. As root the workspace belongs to uid 1000, so that owning it and being root differ. */
-export function createSandboxRoom(): SandboxRoom {
+export function createSandboxFixture(): SandboxFixture {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-sandbox-")));
   chmodSync(root, 0o755);
   const workspace = join(root, "project");

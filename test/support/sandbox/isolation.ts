@@ -17,12 +17,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SandboxLimits, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits, megabyte } from "./limits.ts";
-import { createSandboxRoom, type SandboxRoom } from "./fixture.ts";
+import { createSandboxFixture, type SandboxFixture } from "./fixture.ts";
 import { quoted, runIn, until } from "./run.ts";
 
 export interface IsolationOptions {
   /** Opens the place on a workspace. The suite closes it. */
-  readonly open: (room: SandboxRoom, limits: SandboxLimits) => Promise<ShellProvider>;
+  readonly open: (room: SandboxFixture, limits: SandboxLimits) => Promise<ShellProvider>;
   /** Sockets that may be seen inside, by their paths; none without. */
   readonly sockets?: readonly string[];
   /** How using too much memory ends: told by the engine, or by the program that gets no more. */
@@ -35,12 +35,12 @@ export interface IsolationOptions {
  */
 export function isolationCases(title: string, options: IsolationOptions): void {
   describe(title, () => {
-    let room: SandboxRoom;
+    let room: SandboxFixture;
     let provider: ShellProvider;
     const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(provider, room.workspace, command, more);
 
     beforeAll(async () => {
-      room = createSandboxRoom();
+      room = createSandboxFixture();
       provider = await options.open(room, isolationLimits);
       expect(await provider.probe()).toMatchObject({ status: expect.stringMatching(/^(ok|degraded)$/) as string });
     });
@@ -413,7 +413,7 @@ async function running(run: (command: string) => Promise<{ stdout: string }>, te
 const processes = (): number => readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length;
 
 /** What protected files hold, and what is in protected folders. */
-function protectedContents(room: SandboxRoom): unknown[] {
+function protectedContents(room: SandboxFixture): unknown[] {
   return room.protectedPaths.map((path) => {
     const at = join(room.workspace, path);
     const stats = lstatSync(at);

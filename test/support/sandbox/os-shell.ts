@@ -2,10 +2,10 @@ import { createOsShell } from "../../../agent-server/sandbox/os-sandbox.ts";
 import { type OsShellDeps } from "../../../agent-server/sandbox/os/os-shell-deps.ts";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits } from "./limits.ts";
-import type { SandboxRoom } from "./fixture.ts";
+import type { SandboxFixture } from "./fixture.ts";
 
 /** The sandbox of the operating system on a room's workspace, small, without network unless given. */
-export function openOsShell(room: SandboxRoom, more: Partial<OsShellDeps> = {}): ShellProvider {
+export function openOsShell(room: SandboxFixture, more: Partial<OsShellDeps> = {}): ShellProvider {
   return createOsShell({
     workspace: room.workspace,
     dataDir: room.dataDir,

@@ -21,7 +21,7 @@ import { createVerifications } from "../../../agent-server/execution/verificatio
 import { createVerificationStore } from "../../../agent-server/execution/verification-store.ts";
 import { createWorkspaceFiles } from "../../../agent-server/workspace/workspace-files.ts";
 
-export interface EffectsRoom extends CheckpointServices {
+export interface EffectsFixture extends CheckpointServices {
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly governance: Governance;
@@ -55,7 +55,7 @@ export interface CommandEnd {
   readonly touched: NonNullable<ToolPart["touched"]>;
 }
 
-export interface EffectsRoomOptions {
+export interface EffectsFixtureOptions {
   readonly base?: string;
   readonly workspace?: string;
   /** Laid over the shipped `checkpoints.yaml`. */
@@ -66,7 +66,7 @@ export interface EffectsRoomOptions {
 }
 
 /** What watches commands over its real neighbours: SQLite, ledger, gate, pipeline, git, a workspace on disk. */
-export function createEffectsRoom(options: EffectsRoomOptions = {}): EffectsRoom {
+export function createEffectsFixture(options: EffectsFixtureOptions = {}): EffectsFixture {
   const base = options.base ?? realpathSync(mkdtempSync(join(tmpdir(), "lancelot-effects-")));
   const workspace = options.workspace ?? join(base, "proj");
   const dataDir = join(base, "data");

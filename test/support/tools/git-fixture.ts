@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../tools-fixture.ts";
 
-export interface GitRoom extends ToolsRoom {
+export interface GitFixture extends ToolsFixture {
   /** Git as the owner has it, in the workspace. */
   git(...args: string[]): string;
   /** The same elsewhere. */
@@ -11,8 +11,8 @@ export interface GitRoom extends ToolsRoom {
 }
 
 /** A workspace that is a repository with one commit: `a.txt` and `dir/b.txt` on `main`. The owner's home says who commits. */
-export function createGitRoom(options: ToolsRoomOptions & { home: string; empty?: boolean }): GitRoom {
-  const room = createToolsRoom({ posture: "autonomous", ...options });
+export function createGitFixture(options: ToolsFixtureOptions & { home: string; empty?: boolean }): GitFixture {
+  const fixture = createToolsFixture({ posture: "autonomous", ...options });
   mkdirSync(options.home, { recursive: true });
   writeFileSync(
     join(options.home, ".gitconfig"),
@@ -20,15 +20,15 @@ export function createGitRoom(options: ToolsRoomOptions & { home: string; empty?
   );
   const gitIn = (cwd: string, ...args: string[]) =>
     execFileSync("git", args, { cwd, encoding: "utf8", stdio: "pipe", env: ownerEnv(options.home) });
-  const git = (...args: string[]) => gitIn(room.workspace, ...args);
+  const git = (...args: string[]) => gitIn(fixture.workspace, ...args);
   if (options.empty !== true) {
     git("init", "-q", "-b", "main");
-    room.write("a.txt", "one\n");
-    room.write("dir/b.txt", "b\n");
+    fixture.write("a.txt", "one\n");
+    fixture.write("dir/b.txt", "b\n");
     git("add", ".");
     git("commit", "-q", "-m", "First");
   }
-  return { ...room, git, gitIn };
+  return { ...fixture, git, gitIn };
 }
 
 /** What a git of the owner sees: their home, nothing of this machine's. */

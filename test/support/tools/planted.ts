@@ -27,7 +27,7 @@ export function catalogWith(now: () => PlantedWriter): Tool[] {
     actionType: "tool_call",
     provider: fileProvider,
     title: () => "Plant",
-    looks: () => [],
+    reads: () => [],
     plan: (_args, scope) => {
       const { plans, does, verify, action = "write" } = now();
       const files = Object.entries(plans).map(([path, text]) => ({ file: resolveFile(scope, path), text }));

@@ -8,7 +8,7 @@ import { useModelServer } from "../tasks/two-file-change.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
 /** A real editor on a copy of the sample project, with a data folder of its own. */
-export interface EditorRoom {
+export interface EditorFixture {
   /** Absolute path of the copy. */
   readonly workspace: string;
   readonly data: string;
@@ -20,7 +20,7 @@ export interface EditorRoom {
   close(): Promise<void>;
 }
 
-export interface EditorRoomOptions {
+export interface EditorFixtureOptions {
   /** What the model says; without one no model can be used. */
   script?: Script;
   /** More files of the workspace, by path. */
@@ -32,13 +32,13 @@ export interface EditorRoomOptions {
   extensions?: readonly string[];
 }
 
-export async function openEditorRoom({
+export async function openEditorFixture({
   script,
   files = {},
   owners = {},
   settings = {},
   extensions = [],
-}: EditorRoomOptions): Promise<EditorRoom> {
+}: EditorFixtureOptions): Promise<EditorFixture> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
   for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])

@@ -7,7 +7,7 @@ import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { scriptedModels } from "../../support/quests/scripted-models.ts";
 import { shippedSoul } from "../../support/soul-fixture.ts";
-import { createToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture } from "../../support/tools-fixture.ts";
 
 const limits = { soulVersion: "v3", window: 32_000, answer: 4_000 };
 const reader = { name: "read_file", capability: "file_ops", baseTier: "T0", problem: null } as const;
@@ -52,7 +52,7 @@ describe("what Lancelot says of itself", () => {
   });
 
   it("of the real tools is short, and names each of them", () => {
-    const room = createToolsRoom();
+    const room = createToolsFixture();
     const tools = room.tools.list();
     const text = describeSelf(state({ tools }), limits);
     for (const tool of tools) expect(text).toContain(tool.name);

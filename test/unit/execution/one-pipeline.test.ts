@@ -20,7 +20,7 @@ import type { ToolCall, ToolOutcome } from "../../../agent-server/tools/tools.ts
 import { plainShell } from "../../support/tools/plain-shell.ts";
 import { watch, watchProcesses } from "../../support/tools/effects.ts";
 import { shippedSoul } from "../../support/soul-fixture.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 vi.mock("node:fs/promises", async (original) => {
   const { watched } = await import("../../support/tools/effects.ts");
@@ -88,7 +88,7 @@ const changing = new Set(["write", "delete", "apply_patch", "download"]);
 const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 describe("there is one road", () => {
-  let room: ToolsRoom;
+  let fixture: ToolsFixture;
   let base = "";
   let stopWatching: () => void;
   let asked: Intent[] = [];
@@ -102,7 +102,7 @@ describe("there is one road", () => {
   afterAll(() => stopWatching());
   afterEach(() => {
     watch.stop();
-    room.close();
+    fixture.close();
     rmSync(base, { recursive: true, force: true });
   });
 
@@ -113,9 +113,9 @@ describe("there is one road", () => {
     if (name === "references" || name === "definition")
       return { items: [{ path: "src/a.ts", line: 1, column: 1 }], truncated: false, answered: true };
     if (name === "unsavedText") return { text: null };
-    mkdirSync(dirname(room.path(path)), { recursive: true });
-    if (text === null) rmSync(room.path(path));
-    else writeFileSync(room.path(path), text);
+    mkdirSync(dirname(fixture.path(path)), { recursive: true });
+    if (text === null) rmSync(fixture.path(path));
+    else writeFileSync(fixture.path(path), text);
     return { applied: true, saved: true };
   }) as unknown as AskEditor;
 
@@ -128,7 +128,7 @@ describe("there is one road", () => {
     return Promise.resolve({ ...head, body, sha256: createHash("sha256").update(body).digest("hex") });
   };
 
-  function open(options: ToolsRoomOptions = {}): void {
+  function open(options: ToolsFixtureOptions = {}): void {
     asked = [];
     redeemed = [];
     problems = [];
@@ -137,7 +137,7 @@ describe("there is one road", () => {
     writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
     const declared = { targets: { site: { build: "printf built" }, target: { build: "printf other" } } };
     writeFileSync(join(base, "data/config/deploy.yaml"), JSON.stringify({ version: 1, workspaces: { [join(base, "proj")]: declared } }));
-    room = createToolsRoom({
+    fixture = createToolsFixture({
       posture: "autonomous",
       askEditor: editor,
       catalog: everyTool,
@@ -148,11 +148,11 @@ describe("there is one road", () => {
       ...options,
     });
     remembered = expect.getState().currentTestName?.includes("memory_") === true ? remember() : {};
-    room.write("src/a.ts", "alpha secret words\n");
-    symlinkSync("src", room.path("alias"));
+    fixture.write("src/a.ts", "alpha secret words\n");
+    symlinkSync("src", fixture.path("alias"));
     if (!expect.getState().currentTestName?.includes("git_")) return;
     const git = (...args: string[]) =>
-      spawnSync("git", ["-c", "user.name=o", "-c", "user.email=o@o", ...args], { cwd: room.workspace, encoding: "utf8" });
+      spawnSync("git", ["-c", "user.name=o", "-c", "user.email=o@o", ...args], { cwd: fixture.workspace, encoding: "utf8" });
     git("init", "-q");
     git("add", "src");
     git("commit", "-qm", "alpha secret words");
@@ -161,13 +161,13 @@ describe("there is one road", () => {
     git("config", "user.email", "o@o");
     git("clone", "-q", "--bare", ".", "remote.git");
     git("config", "remote.origin.url", "./remote.git");
-    room.write("src/b.ts", "more\n");
-    room.write("src/a.ts", "alpha secret words\n");
+    fixture.write("src/b.ts", "more\n");
+    fixture.write("src/a.ts", "alpha secret words\n");
   }
 
   /** An item and a commit of the task's that is finished, and one that is not. */
   function remember(): Record<string, string> {
-    const { memory } = room;
+    const { memory } = fixture;
     if (memory === null) throw new Error("no memory");
     const author = { by: "agent", questId: "q1" } as const;
     const edit = (commitId: string, content: string) =>
@@ -187,12 +187,12 @@ describe("there is one road", () => {
   /** Everything a call could leave: the workspace, the data folder beside the database, and every row that is no record or count of asking. */
   function world(): Record<string, unknown> {
     const rows: Record<string, unknown> = {};
-    const tables = room.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as { name: string }[];
+    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as { name: string }[];
     for (const { name } of tables) {
       if (/^(ledger|receipts|sqlite_|approvals$|governance_decisions$|hosts$)/.test(name)) continue;
-      rows[name] = room.storage.db.prepare(`SELECT * FROM "${name}"`).all();
+      rows[name] = fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all();
     }
-    const files = snapshotTree(dirname(room.workspace), (path) => path.includes("lancelot.sqlite") || path.includes("/.git/"));
+    const files = snapshotTree(dirname(fixture.workspace), (path) => path.includes("lancelot.sqlite") || path.includes("/.git/"));
     return { files, rows };
   }
 
@@ -222,7 +222,7 @@ describe("there is one road", () => {
     const named = Object.entries(remembered).some(([word]) => Object.values(args as object).includes(word))
       ? Object.fromEntries(Object.entries(args as object).map(([name, value]) => [name, remembered[String(value)] ?? (value as unknown)]))
       : args;
-    return room.run(tool, named, {
+    return fixture.run(tool, named, {
       askOwner: async () => {
         watch.note("owner", "asked");
         return "this";
@@ -234,11 +234,11 @@ describe("there is one road", () => {
 
   /** Runs a tool with the owner saying yes to everything, and names every step off the road. */
   async function offTheRoad(tool: string, args: unknown): Promise<string[]> {
-    room.answer("allow_once");
-    const before = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
-    watch.start([room.workspace]);
+    fixture.answer("allow_once");
+    const before = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
+    watch.start([fixture.workspace]);
     const outcome = await run(tool, args);
-    await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+    await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
     const touched = watch.stop();
     if (outcome.isError) problems.push(`it failed: ${outcome.text}`);
     if (asked.length === 0) problems.push("the gate was never asked");
@@ -252,11 +252,11 @@ describe("there is one road", () => {
     for (const { args } of asked) {
       const { path, absolute } = args;
       if (typeof path !== "string") continue;
-      const resolved = room.governance.resolvePath(path);
+      const resolved = fixture.governance.resolvePath(path);
       if (!resolved.ok || absolute !== resolved.absolute || resolved.absolute.includes("alias"))
         problems.push(`${String(absolute)} is not where ${path} leads`);
     }
-    const after = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
+    const after = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
     const allowed = redeemed.filter(({ action }) => changing.has(action)).map(({ args }) => String(args["absolute"]));
     // What a command may change is all that lies in the workspace; the road finds out what it was.
     if (redeemed.some(({ capability }) => capability === "shell_exec")) allowed.push(...Object.keys(after));
@@ -298,19 +298,19 @@ describe("there is one road", () => {
       }),
     });
     const before = world();
-    const receipts = room.ledger.search({ limit: 500 }).items.length;
-    watch.start([room.workspace]);
+    const receipts = fixture.ledger.search({ limit: 500 }).items.length;
+    watch.start([fixture.workspace]);
     const outcome = await run(tool, args);
     expect(watch.stop()).toEqual([]);
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied", verdict: "deny" }, error: { code: "denied" } });
     expect(outcome.text).not.toContain("secret words");
     expect(world()).toEqual(before);
-    const { items } = room.ledger.search({ limit: 500 });
+    const { items } = fixture.ledger.search({ limit: 500 });
     expect(items).toHaveLength(receipts + 1);
     expect(items[0]).toMatchObject({ id: outcome.receiptId, actionName: tool, status: "failure", questId: "q1" });
   });
 
-  it.each<[string, string, Record<string, unknown>, ToolsRoomOptions]>([
+  it.each<[string, string, Record<string, unknown>, ToolsFixtureOptions]>([
     ["a secret is read", "read_file", { path: ".env" }, {}],
     ["a device is read", "read_file", { path: "/dev/sda" }, {}],
     ["a restricted workspace is written", "write_file", { path: "src/b.ts", content: "x" }, { trusted: false }],
@@ -318,13 +318,13 @@ describe("there is one road", () => {
     ["the workspace is deleted", "delete_file", { path: "." }, {}],
   ])("one receipt is left by the real gate when %s", async (_name, tool, args, options) => {
     open(options);
-    room.write(".env", "KEY=hunter2hunter2\n");
+    fixture.write(".env", "KEY=hunter2hunter2\n");
     const before = world();
-    const receipts = room.ledger.search({ limit: 500 }).items.length;
+    const receipts = fixture.ledger.search({ limit: 500 }).items.length;
     const outcome = await run(tool, args, { parent: null });
     expect(outcome.card.status).toMatch(/denied|failure/);
     expect(world()).toEqual(before);
-    const { items } = room.ledger.search({ limit: 500 });
+    const { items } = fixture.ledger.search({ limit: 500 });
     // What could be read before the write was refused has its own word in the plan, never a receipt of its own.
     expect(items.slice(0, items.length - receipts)).toMatchObject([{ id: outcome.receiptId, actionName: tool, status: "failure" }]);
     expect(outcome.card.receiptId).toBe(outcome.receiptId);
@@ -363,16 +363,16 @@ describe("there is one road", () => {
   ])("a gate whose %s throws", (_name, wrap) => {
     it.each(rows)("denies %s", async (tool, args) => {
       open({ wrap });
-      room.answer("allow_once");
-      const before = snapshotTree(room.workspace);
-      watch.start([room.workspace]);
+      fixture.answer("allow_once");
+      const before = snapshotTree(fixture.workspace);
+      watch.start([fixture.workspace]);
       const outcome = await run(tool, args);
       const touched = watch.stop();
       expect(outcome).toMatchObject({ isError: true, card: { status: "denied" }, error: { code: "denied" } });
       expect(touched.filter(({ kind }) => kind !== "read")).toEqual([]);
       expect(outcome.text).not.toContain("secret words");
-      expect(snapshotTree(room.workspace)).toEqual(before);
-      expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ actionName: tool, status: "failure" });
+      expect(snapshotTree(fixture.workspace)).toEqual(before);
+      expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ actionName: tool, status: "failure" });
     });
   });
 
@@ -389,15 +389,15 @@ describe("there is one road", () => {
           },
         }),
       });
-      room.answer("allow_once");
-      room.write("src/other.ts", "other words\n");
-      const before = snapshotTree(room.workspace);
-      watch.start([room.workspace]);
+      fixture.answer("allow_once");
+      fixture.write("src/other.ts", "other words\n");
+      const before = snapshotTree(fixture.workspace);
+      watch.start([fixture.workspace]);
       const outcome = await run(tool, args);
       expect(watch.stop().filter(({ kind }) => kind !== "read")).toEqual([]);
       expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
       expect(outcome.text).not.toMatch(/secret words|other words/);
-      expect(snapshotTree(room.workspace)).toEqual(before);
+      expect(snapshotTree(fixture.workspace)).toEqual(before);
     });
 
     it.each(rows.filter(([tool]) => calls[tool]?.acts === "path"))("%s: where its path leads", async (tool, args) => {
@@ -413,16 +413,16 @@ describe("there is one road", () => {
           },
         }),
       });
-      room.answer("allow_once");
-      room.write("elsewhere/a.ts", "other words\n");
+      fixture.answer("allow_once");
+      fixture.write("elsewhere/a.ts", "other words\n");
       swap = () => {
-        renameSync(room.path("alias"), room.path("was-alias"));
-        symlinkSync("elsewhere", room.path("alias"));
+        renameSync(fixture.path("alias"), fixture.path("was-alias"));
+        symlinkSync("elsewhere", fixture.path("alias"));
       };
       const outcome = await run(tool, args);
       expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
       expect(outcome.text).not.toMatch(/secret words|other words/);
-      expect([room.read("src/a.ts"), room.read("elsewhere/a.ts")]).toEqual(["alpha secret words\n", "other words\n"]);
+      expect([fixture.read("src/a.ts"), fixture.read("elsewhere/a.ts")]).toEqual(["alpha secret words\n", "other words\n"]);
     });
 
     it.each(rows)("%s: the caller's own object, without effect on what is done", async (tool, args) => {
@@ -437,10 +437,10 @@ describe("there is one road", () => {
           },
         }),
       });
-      room.answer("allow_once");
-      room.write("src/other.ts", "other words\n");
+      fixture.answer("allow_once");
+      fixture.write("src/other.ts", "other words\n");
       await run(tool, given);
-      expect(room.read("src/other.ts")).toBe("other words\n");
+      expect(fixture.read("src/other.ts")).toBe("other words\n");
     });
   });
 
@@ -460,13 +460,13 @@ describe("there is one road", () => {
       "one without a decision": defineTool({
         ...base,
         name: "planted",
-        looks: () => [],
+        reads: () => [],
         plan: () => Promise.resolve(answer),
       }),
       "one that writes while it plans": defineTool({
         ...base,
         name: "planted",
-        looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+        reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
         plan: async ({ path }, scope) => {
           await writeFile(resolveFile(scope, path).absolute, "mine");
           return answer;
@@ -475,7 +475,7 @@ describe("there is one road", () => {
       "one that reads before it asks": defineTool({
         ...base,
         name: "planted",
-        looks: ({ path }, scope) => {
+        reads: ({ path }, scope) => {
           watch.file("read", resolveFile(scope, path).absolute);
           return [fileStep("read", resolveFile(scope, path))];
         },
@@ -484,7 +484,7 @@ describe("there is one road", () => {
       "one that asks for another file than it writes": defineTool({
         ...base,
         name: "planted",
-        looks: () => [],
+        reads: () => [],
         plan: ({ path }, scope) =>
           Promise.resolve({
             kind: "effect",
@@ -500,13 +500,13 @@ describe("there is one road", () => {
       "one that asks for a path nobody resolved": defineTool({
         ...base,
         name: "planted",
-        looks: ({ path }) => [{ capability: "file_ops", action: "read", args: { path } }],
+        reads: ({ path }) => [{ capability: "file_ops", action: "read", args: { path } }],
         plan: () => Promise.resolve(answer),
       }),
       "one whose effect names no step": defineTool({
         ...base,
         name: "planted",
-        looks: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
+        reads: ({ path }, scope) => [fileStep("read", resolveFile(scope, path))],
         plan: ({ path }, scope) =>
           Promise.resolve({
             kind: "effect",
@@ -530,7 +530,7 @@ describe("there is one road", () => {
       const honest = defineTool({
         ...base,
         name: "planted",
-        looks: () => [],
+        reads: () => [],
         plan: ({ path }, scope) => {
           const file = resolveFile(scope, path);
           return Promise.resolve({
@@ -547,7 +547,7 @@ describe("there is one road", () => {
       });
       open({ wrap: spying, catalog: [...everyTool, honest] });
       expect(await offTheRoad("planted", { path: "alias/a.ts" })).toEqual([]);
-      expect(room.read("src/a.ts")).toBe("mine");
+      expect(fixture.read("src/a.ts")).toBe("mine");
     });
   });
 
@@ -569,41 +569,41 @@ describe("there is one road", () => {
       const { changeId } = await run("write_file", { path: "alias/a.ts", content: "accepted\n" });
       gate.shut = true;
       const before = world();
-      const receipts = room.ledger.search({ limit: 500 }).items.length;
-      await expect(room.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({ code: "denied" });
+      const receipts = fixture.ledger.search({ limit: 500 }).items.length;
+      await expect(fixture.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({ code: "denied" });
       expect(world()).toEqual(before);
-      const { items } = room.ledger.search({ limit: 500 });
+      const { items } = fixture.ledger.search({ limit: 500 });
       expect(items).toHaveLength(receipts + 1);
       expect(items[0]).toMatchObject({ actionName: "file_write", status: "failure" });
       gate.shut = false;
-      expect(await room.tools.changes.decide(changeId ?? "", "accept")).toMatchObject({ status: "accepted" });
-      expect(room.read("src/a.ts")).toBe("accepted\n");
+      expect(await fixture.tools.changes.decide(changeId ?? "", "accept")).toMatchObject({ status: "accepted" });
+      expect(fixture.read("src/a.ts")).toBe("accepted\n");
     });
 
     it("an accepted change does not follow a link that was put in its way", async () => {
       open({ posture: "supervised", askEditor: null });
       const { changeId } = await run("write_file", { path: "src/a.ts", content: "accepted\n" });
-      room.write("elsewhere/a.ts", "other words\n");
-      renameSync(room.path("src"), room.path("was-src"));
-      symlinkSync("elsewhere", room.path("src"));
-      await expect(room.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({ code: "denied" });
-      expect(room.read("elsewhere/a.ts")).toBe("other words\n");
+      fixture.write("elsewhere/a.ts", "other words\n");
+      renameSync(fixture.path("src"), fixture.path("was-src"));
+      symlinkSync("elsewhere", fixture.path("src"));
+      await expect(fixture.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({ code: "denied" });
+      expect(fixture.read("elsewhere/a.ts")).toBe("other words\n");
     });
 
     it("an undo is judged again, and a denial leaves one receipt and is told", async () => {
       open({ askEditor: null, wrap });
       await run("write_file", { path: "src/a.ts", content: "written\n" });
-      await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+      await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
       gate.shut = true;
       const before = world();
-      const receipts = room.ledger.search({ limit: 500 }).items.length;
-      expect(await room.tools.checkpoints.restore({ questId: "q1" })).toEqual({
+      const receipts = fixture.ledger.search({ limit: 500 }).items.length;
+      expect(await fixture.tools.checkpoints.restore({ questId: "q1" })).toEqual({
         restored: [],
         conflicts: [{ path: "src/a.ts", message: "Not today." }],
         undoCheckpointId: null,
       });
       expect(world()).toEqual(before);
-      const { items } = room.ledger.search({ limit: 500 });
+      const { items } = fixture.ledger.search({ limit: 500 });
       expect(items).toHaveLength(receipts + 1);
       expect(items[0]).toMatchObject({ actionName: "checkpoint_restore", status: "failure" });
     });
@@ -619,7 +619,7 @@ describe("there is one road", () => {
         actionType: "tool_call",
         provider: fileProvider,
         title: () => "Lie",
-        looks: () => [],
+        reads: () => [],
         plan: (_args, scope) => {
           const file = resolveFile(scope, "src/a.ts");
           return Promise.resolve({
@@ -637,19 +637,19 @@ describe("there is one road", () => {
       });
       open({ askEditor: null, wrap, catalog: [...everyTool, liar] });
       await run("liar", {});
-      await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
-      expect(room.read("src/a.ts")).toBe("garbage");
-      expect(room.tools.verifications.takeFailures("q1")).toContain("Not put back: src/a.ts: Not today.");
+      await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+      expect(fixture.read("src/a.ts")).toBe("garbage");
+      expect(fixture.tools.verifications.takeFailures("q1")).toContain("Not put back: src/a.ts: Not today.");
     });
   });
 
   it("reads nothing through a folder that is swapped for a link while the gate is asked", async () => {
     open();
-    const outside = realpathSync(dirname(room.workspace));
+    const outside = realpathSync(dirname(fixture.workspace));
     mkdirSync(`${outside}/private`);
     writeFileSync(`${outside}/private/a.ts`, "other words\n");
-    renameSync(room.path("src"), room.path("was-src"));
-    symlinkSync(`${outside}/private`, room.path("src"));
+    renameSync(fixture.path("src"), fixture.path("was-src"));
+    symlinkSync(`${outside}/private`, fixture.path("src"));
     const outcome = await run("read_file", { path: "src/a.ts" }, { signal: AbortSignal.timeout(5000), onUpdate: () => undefined }).catch(
       (error: unknown) => error,
     );

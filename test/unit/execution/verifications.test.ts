@@ -4,36 +4,36 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { Governance, OutcomeReport } from "../../../agent-server/governance/governance.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 import { catalogWith, type PlantedWriter } from "../../support/tools/planted.ts";
 
 describe("verification", () => {
-  let room: ToolsRoom;
+  let fixture: ToolsFixture;
   let planted: PlantedWriter;
   let outcomes: OutcomeReport[] = [];
   let failures: string[] = [];
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
-  function open(options: ToolsRoomOptions = {}): void {
+  function open(options: ToolsFixtureOptions = {}): void {
     outcomes = [];
     failures = [];
-    room = createToolsRoom({
+    fixture = createToolsFixture({
       posture: "autonomous",
       catalog: catalogWith(() => planted),
       wrap: (real): Governance => ({ ...real, outcome: (report) => void outcomes.push(report) }),
       ...options,
     });
-    room.tools.verifications.onFailure(({ words }) => failures.push(words));
-    room.write("a.txt", "one\n");
-    room.write("b.txt", "two\n");
-    chmodSync(room.path("b.txt"), 0o640);
+    fixture.tools.verifications.onFailure(({ message }) => failures.push(message));
+    fixture.write("a.txt", "one\n");
+    fixture.write("b.txt", "two\n");
+    chmodSync(fixture.path("b.txt"), 0o640);
   }
 
-  const plant = () => room.run("plant", {});
-  const settle = () => room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
-  const receiptsOf = (filter: Parameters<typeof room.ledger.search>[0]): Receipt[] => room.ledger.search(filter).items;
+  const plant = () => fixture.run("plant", {});
+  const settle = () => fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+  const receiptsOf = (filter: Parameters<typeof fixture.ledger.search>[0]): Receipt[] => fixture.ledger.search(filter).items;
   const verifications = () => receiptsOf({ actionType: "verification", limit: 100 });
-  const rows = () => room.storage.db.prepare("SELECT status, told FROM verifications").all();
+  const rows = () => fixture.storage.db.prepare("SELECT status, told FROM verifications").all();
 
   /** Keeps the queue from moving until it is let go. */
   async function hold(): Promise<() => void> {
@@ -45,13 +45,13 @@ describe("verification", () => {
 
   it("follows a reversible action, as a receipt under its receipt", async () => {
     open();
-    const { receiptId } = await room.run("write_file", { path: "a.txt", content: "ONE\n" });
+    const { receiptId } = await fixture.run("write_file", { path: "a.txt", content: "ONE\n" });
     expect(await settle()).toBe(true);
     expect(verifications()).toMatchObject([
       { actionName: "write_file.verify", status: "success", parentId: receiptId, questId: "q1", inputs: { paths: ["a.txt"] } },
     ]);
     expect(rows()).toEqual([]);
-    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
+    expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
     expect(outcomes).toMatchObject([{ result: "success", receiptId, steps: [{ intent: { capability: "file_ops", action: "write" } }] }]);
   });
 
@@ -93,12 +93,12 @@ describe("verification", () => {
     ],
   ])("finds out a writer that %s, and puts everything back exactly", async (_name, writer, found) => {
     open();
-    const before = snapshotTree(room.workspace);
+    const before = snapshotTree(fixture.workspace);
     planted = writer();
     const outcome = await plant();
     expect(outcome.isError).toBe(false);
     await settle();
-    expect(snapshotTree(room.workspace)).toEqual(before);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
     const [verification] = receiptsOf({ actionType: "verification", status: "failure", limit: 10 });
     expect(verification).toMatchObject({ actionName: "plant.verify", parentId: outcome.receiptId });
     expect(verification?.errorMessage).toContain(found);
@@ -112,9 +112,9 @@ describe("verification", () => {
       ["success", undefined],
       ["failure", true],
     ]);
-    expect((await room.run("read_file", { path: "a.txt" })).text).toContain(`[Of what was done before: ${verification?.errorMessage}]`);
-    expect((await room.run("read_file", { path: "a.txt" })).text).not.toContain("Of what was done before");
-    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 1 });
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain(`[Of what was done before: ${verification?.errorMessage}]`);
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain("Of what was done before");
+    expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: 1 });
   });
 
   it("finds out a writer that writes nothing, and has nothing to put back", async () => {
@@ -125,22 +125,22 @@ describe("verification", () => {
     expect(failures).toEqual([
       "What plant did was checked and is not as it was to be: b.txt was to be written and reads as before. There was nothing to put back.",
     ]);
-    expect(room.read("b.txt")).toBe("two\n");
+    expect(fixture.read("b.txt")).toBe("two\n");
   });
 
   it("leaves to another process what it wrote since, and says so", async () => {
     open();
     const release = await hold();
-    await room.run("write_file", { path: "a.txt", content: "ours\n" });
-    execFileSync(process.execPath, ["-e", "require('fs').appendFileSync(process.argv[1], 'theirs\\n')", room.path("a.txt")]);
+    await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
+    execFileSync(process.execPath, ["-e", "require('fs').appendFileSync(process.argv[1], 'theirs\\n')", fixture.path("a.txt")]);
     release();
     await settle();
-    expect(room.read("a.txt")).toBe("ours\ntheirs\n");
+    expect(fixture.read("a.txt")).toBe("ours\ntheirs\n");
     expect(verifications()[0]).toMatchObject({ status: "success", outputs: { findings: [{ path: "a.txt", state: "changed" }] } });
     expect(failures).toEqual([]);
     // The next step is not stopped by it, and the model hears that it must read again.
-    room.answer("allow_once");
-    const next = await room.run("delete_file", { path: "b.txt" });
+    fixture.answer("allow_once");
+    const next = await fixture.run("delete_file", { path: "b.txt" });
     expect(next.isError).toBe(false);
     expect(next.text).toContain("a.txt was changed by somebody else after it was written. Read it again before you edit it.");
   });
@@ -148,13 +148,13 @@ describe("verification", () => {
   it("takes a later edit of its own for what it is", async () => {
     open();
     const release = await hold();
-    await room.run("write_file", { path: "a.txt", content: "first\n" });
-    await room.run("write_file", { path: "a.txt", content: "second\n" });
+    await fixture.run("write_file", { path: "a.txt", content: "first\n" });
+    await fixture.run("write_file", { path: "a.txt", content: "second\n" });
     release();
     await settle();
     expect(verifications().map(({ status }) => status)).toEqual(["success", "success", "success"]);
-    expect(room.read("a.txt")).toBe("second\n");
-    expect((await room.run("list_files", {})).text).not.toContain("Of what was done before");
+    expect(fixture.read("a.txt")).toBe("second\n");
+    expect((await fixture.run("list_files", {})).text).not.toContain("Of what was done before");
   });
 
   it("never writes over what the owner did since, and names it", async () => {
@@ -162,40 +162,40 @@ describe("verification", () => {
     const release = await hold();
     planted = { plans: { "a.txt": "planned\n", "b.txt": "planned\n" }, does: (at) => writeFileSync(at, "garbage\n") };
     await plant();
-    room.write("a.txt", "the owner's own words\n");
+    fixture.write("a.txt", "the owner's own words\n");
     release();
     await settle();
-    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["the owner's own words\n", "two\n"]);
-    expect(statSync(room.path("b.txt")).mode & 0o777).toBe(0o640);
+    expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["the owner's own words\n", "two\n"]);
+    expect(statSync(fixture.path("b.txt")).mode & 0o777).toBe(0o640);
     expect(failures[0]).toContain("Put back as before: b.txt. Not put back: a.txt: It was edited since");
   });
 
   it("keeps its hands off when the path leads elsewhere meanwhile", async () => {
     open();
-    room.write("src/c.txt", "three\n");
-    room.write("elsewhere/c.txt", "not ours\n");
+    fixture.write("src/c.txt", "three\n");
+    fixture.write("elsewhere/c.txt", "not ours\n");
     const release = await hold();
-    await room.run("write_file", { path: "src/c.txt", content: "THREE\n" });
-    renameSync(room.path("src"), room.path("moved"));
-    symlinkSync("elsewhere", room.path("src"));
+    await fixture.run("write_file", { path: "src/c.txt", content: "THREE\n" });
+    renameSync(fixture.path("src"), fixture.path("moved"));
+    symlinkSync("elsewhere", fixture.path("src"));
     release();
     await settle();
     expect(failures[0]).toContain("src/c.txt leads elsewhere now than when it was written. Nothing was put back.");
-    expect([room.read("elsewhere/c.txt"), room.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
+    expect([fixture.read("elsewhere/c.txt"), fixture.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
   });
 
   it("is done at once when too many wait", async () => {
     open({ verificationQueue: 1 });
     const before = await hold();
     // The first is being looked at, so one more may wait.
-    await room.run("write_file", { path: "a.txt", content: "waits\n" });
-    await room.run("write_file", { path: "b.txt", content: "at once\n" });
+    await fixture.run("write_file", { path: "a.txt", content: "waits\n" });
+    await fixture.run("write_file", { path: "b.txt", content: "at once\n" });
     expect(verifications()).toMatchObject([{ status: "success", inputs: { paths: ["b.txt"] } }]);
     planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
     const outcome = await plant();
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("Put back as before: b.txt.") });
-    expect(room.read("b.txt")).toBe("at once\n");
-    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
+    expect(fixture.read("b.txt")).toBe("at once\n");
+    expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
     expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: outcome.receiptId });
     before();
     await settle();
@@ -216,21 +216,21 @@ describe("verification", () => {
   it("is waited for before what cannot be undone, and refuses when that takes too long", async () => {
     open({ boundaryTimeoutMs: 50 });
     const release = await hold();
-    room.answer("allow_once");
-    const refused = await room.run("delete_file", { path: "a.txt" });
+    fixture.answer("allow_once");
+    const refused = await fixture.run("delete_file", { path: "a.txt" });
     expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("could not be verified within") });
     expect(refused.card.approvalId ?? null).toBeNull();
-    expect(room.read("a.txt")).toBe("one\n");
+    expect(fixture.read("a.txt")).toBe("one\n");
     release();
     await settle();
-    expect((await room.run("delete_file", { path: "a.txt" })).isError).toBe(false);
+    expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
   });
 
   it("does not hold up another task", async () => {
     open({ boundaryTimeoutMs: 50 });
     const release = await hold();
-    room.answer("allow_once");
-    expect((await room.run("delete_file", { path: "a.txt" }, { quest: "q2" })).isError).toBe(false);
+    fixture.answer("allow_once");
+    expect((await fixture.run("delete_file", { path: "a.txt" }, { quest: "q2" })).isError).toBe(false);
     release();
   });
 
@@ -238,23 +238,23 @@ describe("verification", () => {
     open();
     planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
     await plant();
-    room.answer("allow_once");
-    const stopped = await room.run("delete_file", { path: "a.txt" });
+    fixture.answer("allow_once");
+    const stopped = await fixture.run("delete_file", { path: "a.txt" });
     expect(stopped).toMatchObject({ isError: true, error: { code: "conflict" } });
     expect(stopped.text).toContain("b.txt holds other bytes than were to be written");
     expect(stopped.text).toContain("This was not done.");
-    expect(room.read("a.txt")).toBe("one\n");
+    expect(fixture.read("a.txt")).toBe("one\n");
     expect(receiptsOf({ query: "approval.ask", limit: 5 })).toEqual([]);
-    expect((await room.run("delete_file", { path: "a.txt" })).isError).toBe(false);
+    expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
   });
 
   it("of what counts as irreversible comes before its receipt closes", async () => {
     open();
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     planted = { plans: { "a.txt": null }, action: "delete", does: () => undefined };
     const outcome = await plant();
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("a.txt was to be deleted and is still there") });
-    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure", riskTier: "T3" });
+    expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure", riskTier: "T3" });
     const [verification] = verifications();
     expect(verification).toMatchObject({ status: "failure", parentId: outcome.receiptId });
   });
@@ -269,7 +269,7 @@ describe("verification", () => {
     await plant();
     await settle();
     expect(failures[0]).toContain("the build does not start. Put back as before: a.txt.");
-    expect(room.read("a.txt")).toBe("one\n");
+    expect(fixture.read("a.txt")).toBe("one\n");
     planted = {
       plans: { "a.txt": "planned" },
       does: (at) => writeFileSync(at, "planned"),
@@ -278,14 +278,14 @@ describe("verification", () => {
     await plant();
     await settle();
     expect(failures[1]).toContain("it could not be verified. Nothing was put back.");
-    expect(room.read("a.txt")).toBe("planned");
+    expect(fixture.read("a.txt")).toBe("planned");
   });
 
   it("is recorded as not done when the host closes first", async () => {
     open();
     await hold();
-    await room.run("write_file", { path: "a.txt", content: "ours\n" });
-    await room.tools.close(20);
+    await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
+    await fixture.tools.close(20);
     expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[1]])).toEqual([
       ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
       ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
@@ -294,9 +294,9 @@ describe("verification", () => {
       { status: "unverified", told: 0 },
       { status: "unverified", told: 0 },
     ]);
-    expect(room.read("a.txt")).toBe("ours\n");
+    expect(fixture.read("a.txt")).toBe("ours\n");
     // Without a queue, what is still done is verified at once.
-    expect((await room.run("write_file", { path: "b.txt", content: "late\n" })).isError).toBe(false);
+    expect((await fixture.run("write_file", { path: "b.txt", content: "late\n" })).isError).toBe(false);
     expect(verifications()[0]).toMatchObject({ status: "success", inputs: { paths: ["b.txt"] } });
   });
 
@@ -308,23 +308,23 @@ describe("verification", () => {
       return { applied: true, saved: true };
     }) as unknown as AskEditor;
     open({ posture: "supervised", askEditor: editor });
-    const { changeId } = await room.run("write_file", { path: "a.txt", content: "ours\n" });
-    await expect(room.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({
+    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
+    await expect(fixture.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("a.txt was to be written and reads as before"),
     });
     expect(applied).toEqual(["ours\n"]);
-    expect(room.tools.changes.get(changeId ?? "").change.status).toBe("pending");
+    expect(fixture.tools.changes.get(changeId ?? "").change.status).toBe("pending");
     expect(outcomes.filter(({ result }) => result === "failure")).toEqual([]);
   });
 
   it("is not all that trust is told: what was refused, what failed, and nothing of what was never begun", async () => {
     open();
-    room.write(".env", "KEY=hunter2hunter2\n");
-    const refusedRead = await room.run("read_file", { path: ".env" });
+    fixture.write(".env", "KEY=hunter2hunter2\n");
+    const refusedRead = await fixture.run("read_file", { path: ".env" });
     expect(outcomes).toMatchObject([{ result: "refused", receiptId: refusedRead.receiptId, steps: [{ decision: { verdict: "deny" } }] }]);
-    room.answer("deny");
-    const refusedByOwner = await room.run("delete_file", { path: "a.txt" });
+    fixture.answer("deny");
+    const refusedByOwner = await fixture.run("delete_file", { path: "a.txt" });
     expect(outcomes.at(-1)).toMatchObject({ result: "refused", receiptId: refusedByOwner.receiptId });
     expect(outcomes.at(-1)?.steps[0]?.approvalId).toMatch(/./);
     planted = {
@@ -336,10 +336,10 @@ describe("verification", () => {
     const failed = await plant();
     expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: failed.receiptId });
     const told = outcomes.length;
-    rmSync(`${room.dataDir}/objects`, { recursive: true, force: true });
-    writeFileSync(`${room.dataDir}/objects`, "in the way");
-    expect((await room.run("write_file", { path: "a.txt", content: "x\n" })).isError).toBe(true);
-    expect([outcomes.length, room.read("a.txt")]).toEqual([told, "one\n"]);
+    rmSync(`${fixture.dataDir}/objects`, { recursive: true, force: true });
+    writeFileSync(`${fixture.dataDir}/objects`, "in the way");
+    expect((await fixture.run("write_file", { path: "a.txt", content: "x\n" })).isError).toBe(true);
+    expect([outcomes.length, fixture.read("a.txt")]).toEqual([told, "one\n"]);
   });
 
   it("tells trust what was undone: the agent's actions, not the owner's", async () => {
@@ -351,20 +351,20 @@ describe("verification", () => {
         rolledBack: ({ receiptIds }) => void undone.push([...receiptIds]),
       }),
     });
-    const proposed = await room.run("write_file", { path: "a.txt", content: "ours\n" });
-    await room.tools.changes.decide(proposed.changeId ?? "", "accept");
-    const applied = await room.run("write_file", { path: "b.txt", content: "ours\n" }, { mode: "crusader" });
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["one\n", "two\n"]);
+    const proposed = await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
+    await fixture.tools.changes.decide(proposed.changeId ?? "", "accept");
+    const applied = await fixture.run("write_file", { path: "b.txt", content: "ours\n" }, { mode: "crusader" });
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["one\n", "two\n"]);
     expect(undone).toEqual([[proposed.receiptId, applied.receiptId]]);
   });
 
   it("leaves nothing to verify where nothing was written", async () => {
     open({ posture: "supervised" });
-    mkdirSync(room.path("d"));
-    await room.run("write_file", { path: "a.txt", content: "proposed\n" });
-    await room.run("list_files", {});
+    mkdirSync(fixture.path("d"));
+    await fixture.run("write_file", { path: "a.txt", content: "proposed\n" });
+    await fixture.run("list_files", {});
     expect(verifications()).toEqual([]);
-    expect(room.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
+    expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: 0 });
   });
 });

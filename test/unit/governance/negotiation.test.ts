@@ -6,7 +6,7 @@ import { feedbackFor, type GovernanceFeedback, type NegotiationContext } from ".
 import { maxSameFailures } from "../../../agent-server/quests/stop-rules.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 const allTools = [
   ...["read_file", "list_files", "search_workspace", "edit_file", "write_file", "apply_patch", "delete_file"],
@@ -186,12 +186,12 @@ describe("alternatives", () => {
 
 describe("in a task", () => {
   let folders: ReturnType<typeof makeFolders>;
-  let fixture: ToolsRoom;
+  let fixture: ToolsFixture;
   const open: { close(): Promise<void> }[] = [];
 
   beforeEach(() => {
     folders = makeFolders();
-    fixture = createToolsRoom({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
+    fixture = createToolsFixture({ base: folders.root, workspace: folders.workspace, dataDir: join(folders.root, "tools") });
     fixture.write("a.txt", "text\n");
     fixture.write(".env", "KEY=x\n");
     fixture.write(".env.example", "KEY=\n");

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CoreBlock, CoreBlockName } from "../../../agent-server/contract/memory.ts";
 import { estimateTokens } from "../../../agent-server/context/context.ts";
-import { anEntry, type CompilerRoom, type CompilerRoomWish, openCompilerRoom } from "../../support/memory/compiler-fixture.ts";
+import { anEntry, type CompilerFixture, type CompilerFixtureOptions, openCompilerFixture } from "../../support/memory/compiler-fixture.ts";
 import { agent, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
-let rooms: CompilerRoom[];
-const open = (of: Partial<CompilerRoomWish> = {}): CompilerRoom => {
-  const room = openCompilerRoom({ dataDir: folder.dataDir, workspace: "/projects/a", ...of });
+let rooms: CompilerFixture[];
+const open = (of: Partial<CompilerFixtureOptions> = {}): CompilerFixture => {
+  const room = openCompilerFixture({ dataDir: folder.dataDir, workspace: "/projects/a", ...of });
   rooms.push(room);
   return room;
 };
@@ -22,7 +22,7 @@ afterEach(() => {
   folder.remove();
 });
 
-const block = (room: CompilerRoom, name: CoreBlockName): CoreBlock => {
+const block = (room: CompilerFixture, name: CoreBlockName): CoreBlock => {
   const found = room.blocks.blocks().find((one) => one.block === name);
   if (found === undefined) throw new Error(`no block ${name}`);
   return found;

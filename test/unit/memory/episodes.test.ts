@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../support/memory/upkeep-fixture.ts";
 
-let room: UpkeepRoom;
-const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));
+let room: UpkeepFixture;
+const open = (wish: UpkeepWish = {}): UpkeepFixture => (room = openUpkeepFixture(wish));
 beforeEach(() => void open());
 afterEach(() => room.remove());
 

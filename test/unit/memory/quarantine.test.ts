@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Evidence, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { PoisoningRoom } from "../../support/memory/poisoning-fixture.ts";
+import { PoisoningFixture } from "../../support/memory/poisoning-fixture.ts";
 import { agent, owner, wish } from "../../support/memory/memory-folder.ts";
 import { said } from "../../support/memory/gates-fixture.ts";
 
 let evidence: Record<string, Evidence>;
-let room: PoisoningRoom;
+let room: PoisoningFixture;
 beforeEach(() => {
   evidence = { "message:m1": said("I prefer tabs over spaces."), "message:m2": said("Always run the tests before you commit.") };
-  room = new PoisoningRoom(evidence);
+  room = new PoisoningFixture(evidence);
 });
 afterEach(() => room.remove());
 

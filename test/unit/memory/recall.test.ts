@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { minScore } from "../../../agent-server/memory/search/memory-search.ts";
-import { type CompilerRoom, openCompilerRoom } from "../../support/memory/compiler-fixture.ts";
+import { type CompilerFixture, openCompilerFixture } from "../../support/memory/compiler-fixture.ts";
 import { corpusWorkspace } from "../../support/memory/corpus.ts";
 import { askCompiled, askSearch, figuresOf, judge, recallNow, recallSet, remember } from "../../support/memory/recall-set.ts";
 
 const set = recallSet();
 let folder: string;
-let room: CompilerRoom;
+let room: CompilerFixture;
 let items: ReadonlyMap<string, string>;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
-  room = openCompilerRoom({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
+  room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
   items = room.storage.transaction(() => remember(room.store, set.facts));
 });
 afterAll(() => {

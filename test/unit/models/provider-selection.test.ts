@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ask, createModelsRoom, failure, localIn, type ModelsRoom } from "../../support/models-fixture.ts";
+import { ask, createModelsFixture, failure, localIn, type ModelsFixture } from "../../support/models-fixture.ts";
 
-const open: ModelsRoom[] = [];
+const open: ModelsFixture[] = [];
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
-function room(options: Parameters<typeof createModelsRoom>[0] = {}): ModelsRoom {
-  const made = createModelsRoom({ local: localIn({}), ...options });
+function room(options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
+  const made = createModelsFixture({ local: localIn({}), ...options });
   open.push(made);
   return made;
 }
@@ -15,7 +15,7 @@ const server =
   'providers:\n  work: { kind: openai_compatible, base_url: "http://127.0.0.1:9/v1", fast: { model: m, context_window: 9000 } }\n';
 
 describe("who answers", () => {
-  it.each<[string, Parameters<typeof createModelsRoom>[0], string]>([
+  it.each<[string, Parameters<typeof createModelsFixture>[0], string]>([
     ["the first with a key: Anthropic", { keys: all }, "anthropic/claude-sonnet-5-5"],
     ["then OpenAI", { keys: { OPENAI_API_KEY: "o", GEMINI_API_KEY: "g", XAI_API_KEY: "x" } }, "openai/gpt-6.1-terra"],
     ["then Gemini", { keys: { GEMINI_API_KEY: "g", XAI_API_KEY: "x" } }, "gemini/gemini-3.8-flash"],
@@ -49,7 +49,7 @@ describe("who answers", () => {
     expect(`${active.provider}/${active.model}`).toBe(expected);
   });
 
-  it.each<[string, Parameters<typeof createModelsRoom>[0], string, string]>([
+  it.each<[string, Parameters<typeof createModelsFixture>[0], string, string]>([
     ["nothing at all", {}, "Choose a model: add an API key or download the local one (322 MB).", "choose_model"],
     [
       "a download in progress",

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
-import { createAttempt, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
+import { createFailover, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
 import {
   type ActionOf,
   actionsOf,
@@ -14,18 +14,18 @@ import { createHealth } from "../../../agent-server/tools/routing/provider-healt
 import { createPreferences } from "../../../agent-server/tools/routing/provider-preferences.ts";
 import { createRouter } from "../../../agent-server/tools/routing/capability-router.ts";
 import { plainShell } from "../../support/tools/plain-shell.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 describe("the seven capabilities", () => {
-  let room: ToolsRoom;
+  let fixture: ToolsFixture;
   beforeEach(() => {
-    room = createToolsRoom({ given: { shells: [plainShell("one")] } });
+    fixture = createToolsFixture({ given: { shells: [plainShell("one")] } });
   });
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
   it("are those the gate knows, and every action a provider declares has its tier there", () => {
     for (const name of Object.keys(capabilities)) expect(baseTiers).toHaveProperty(name);
-    for (const { id, capabilities: declared } of room.tools.routing.providers()) {
+    for (const { id, capabilities: declared } of fixture.tools.routing.providers()) {
       for (const { capability, actions } of declared) {
         const known = Object.keys(baseTiers[capability] ?? {});
         if (!known.includes("*")) expect([id, actions.filter((action) => !known.includes(action))]).toEqual([id, []]);
@@ -36,18 +36,18 @@ describe("the seven capabilities", () => {
 
   it("are provided here, but for those of a later version", async () => {
     const provided = new Set(
-      room.tools.routing.providers().flatMap((provider) => provider.capabilities.map(({ capability }) => capability)),
+      fixture.tools.routing.providers().flatMap((provider) => provider.capabilities.map(({ capability }) => capability)),
     );
     expect(Object.keys(capabilities).filter((name) => !provided.has(name))).toEqual(["ui_builder", "vision_control"]);
     for (const name of ["ui_builder", "vision_control"])
-      expect(await room.tools.routing.route(name, undefined)).toMatchObject({
+      expect(await fixture.tools.routing.route(name, undefined)).toMatchObject({
         provider: null,
         reason: expect.stringMatching(/not part of this version.*\./) as string,
       });
   });
 
   it("have a provider for every tool of the catalog that is about one", () => {
-    const providers = room.tools.routing.providers();
+    const providers = fixture.tools.routing.providers();
     const homeless = catalog.filter(({ capability, action, routed, provider }) => {
       // The editor is asked where it is there; nothing chooses it.
       if (!isCapability(capability) || provider.name === "editor") return false;
@@ -77,7 +77,7 @@ function planted(id: string, act: () => Promise<never>, more: Partial<ToolProvid
   };
 }
 
-function attempting(providers: ToolProvider[]) {
+function openFailover(providers: ToolProvider[]) {
   const names: string[] = [];
   const record = (opening: { actionName: string }) => {
     names.push(opening.actionName);
@@ -87,7 +87,7 @@ function attempting(providers: ToolProvider[]) {
   const health = createHealth({ providers, emit: () => undefined, ...shared });
   const preferences = createPreferences({ configDir: null, dataDir: "/nowhere" });
   const router = createRouter({ providers, health, preferences, flag: () => false, safeMode: () => false });
-  return { attempt: createAttempt({ router, health, ...shared, graceMs: 20 }), health, names };
+  return { runOnProvider: createFailover({ router, health, ...shared, graceMs: 20 }), health, names };
 }
 
 const call = { questId: null, parentId: null, signal: new AbortController().signal };
@@ -96,23 +96,23 @@ const command = null as never;
 
 describe("an attempt", () => {
   it("that can be repeated goes on with the next also after it began", async () => {
-    const { attempt } = attempting([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
+    const { runOnProvider } = openFailover([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
     const use = async (act: (command: never) => Promise<unknown>, begin: () => void) => {
       begin();
       return act(command);
     };
-    await expect(attempt("shell_exec", run, call, (act, { begin }) => use(act, begin))).rejects.toMatchObject({ data: { begun: true } });
-    const { value, tried } = await attempt("shell_exec", run, { ...call, repeatable: true }, (act, { begin }) => use(act, begin));
+    await expect(runOnProvider("shell_exec", run, call, (act, { begin }) => use(act, begin))).rejects.toMatchObject({ data: { begun: true } });
+    const { value, tried } = await runOnProvider("shell_exec", run, { ...call, repeatable: true }, (act, { begin }) => use(act, begin));
     expect([value, tried]).toEqual([7, [{ provider: "a", reason: "It broke." }]]);
   });
 
   it.each(errorCodes.map((code) => [code] as const))("that ends with %s goes on only where the provider is to blame", async (code) => {
     const fault = code === "unavailable" || code === "internal";
-    const { attempt, names } = attempting([
+    const { runOnProvider, names } = openFailover([
       planted("a", () => Promise.reject(new LancelotError(code, "No."))),
       planted("b", () => Promise.resolve(7 as never)),
     ]);
-    const done = attempt("shell_exec", run, call, (act) => act(command)).then(
+    const done = runOnProvider("shell_exec", run, call, (act) => act(command)).then(
       ({ value }) => value as unknown,
       (error: unknown) => (error instanceof LancelotError ? error.code : error),
     );
@@ -121,15 +121,15 @@ describe("an attempt", () => {
   });
 
   it("begins with the one the owner was told of", async () => {
-    const { attempt } = attempting([planted("a", () => Promise.resolve("a" as never)), planted("b", () => Promise.resolve("b" as never))]);
+    const { runOnProvider } = openFailover([planted("a", () => Promise.resolve("a" as never)), planted("b", () => Promise.resolve("b" as never))]);
     const b = planted("b", () => Promise.resolve("b" as never));
-    expect((await attempt("shell_exec", run, { ...call, planned: b }, (act) => act(command))).value).toBe("b");
+    expect((await runOnProvider("shell_exec", run, { ...call, planned: b }, (act) => act(command))).value).toBe("b");
   });
 
   it("that was stopped before does nothing", async () => {
-    const { attempt } = attempting([planted("a", () => Promise.resolve(7 as never))]);
+    const { runOnProvider } = openFailover([planted("a", () => Promise.resolve(7 as never))]);
     let used = false;
-    const stopped = attempt("shell_exec", run, { ...call, signal: AbortSignal.abort() }, () => {
+    const stopped = runOnProvider("shell_exec", run, { ...call, signal: AbortSignal.abort() }, () => {
       used = true;
       return Promise.resolve();
     });
@@ -138,10 +138,10 @@ describe("an attempt", () => {
   });
 
   it("that needs the network and finds none goes on, and is held against nobody", async () => {
-    const { attempt, health } = attempting([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
+    const { runOnProvider, health } = openFailover([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
     const profile = { network: true, unattended: false };
     for (let time = 0; time < 4; time += 1)
-      expect((await attempt("shell_exec", run, { ...call, profile }, (act) => act(command))).value).toBe(7);
+      expect((await runOnProvider("shell_exec", run, { ...call, profile }, (act) => act(command))).value).toBe(7);
     expect(health.of("a").status).toBe("ok");
   });
 

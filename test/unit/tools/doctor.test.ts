@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DoctorLine, HealthStatus, ProviderInfo, SandboxState } from "../../../agent-server/contract/providers.ts";
-import { examine } from "../../../agent-server/tools/routing/doctor.ts";
+import { runChecks } from "../../../agent-server/tools/routing/doctor.ts";
 import { plainShell } from "../../support/tools/plain-shell.ts";
-import { createToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture } from "../../support/tools-fixture.ts";
 
 let dataDir = "";
 beforeEach(() => {
@@ -38,9 +38,9 @@ const provider = (id: string, status: HealthStatus): ProviderInfo => ({
   health: { status, message: `${id} is ${status}.`, nextStep: status === "ok" ? null : `Mend ${id}.`, checkedAt: null },
 });
 
-async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof examine>[0]> = {}): Promise<Map<string, DoctorLine>> {
+async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof runChecks>[0]> = {}): Promise<Map<string, DoctorLine>> {
   const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
-  const found = await examine({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
+  const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
   return new Map(found.map((line) => [line.id, line]));
 }
 
@@ -125,21 +125,21 @@ describe("the doctor", () => {
   });
 
   it("looks at everything itself first, and says nothing of paths", async () => {
-    const room = createToolsRoom({ given: { shells: [plainShell("one"), plainShell("two", { fault: "down" })] } });
-    const found = await room.tools.routing.doctor();
+    const fixture = createToolsFixture({ given: { shells: [plainShell("one"), plainShell("two", { fault: "down" })] } });
+    const found = await fixture.tools.routing.doctor();
     expect(found.find(({ id }) => id === "commands")).toMatchObject({ status: "ok", message: "one works." });
     expect(found.find(({ id }) => id === "git")).toMatchObject({ status: "ok", message: expect.stringMatching(/^Git \d/) as string });
-    expect(JSON.stringify(found)).not.toContain(room.dataDir);
-    expect(room.tools.routing.providers().every(({ health }) => health.status !== "unknown")).toBe(true);
-    room.close();
+    expect(JSON.stringify(found)).not.toContain(fixture.dataDir);
+    expect(fixture.tools.routing.providers().every(({ health }) => health.status !== "unknown")).toBe(true);
+    fixture.close();
   });
 });
 
 describe("where commands run", () => {
   it("is not promised before it was looked at, then told with what to do", async () => {
     const shell = plainShell("one");
-    const room = createToolsRoom({ given: { shells: [shell] } });
-    const { routing } = room.tools;
+    const fixture = createToolsFixture({ given: { shells: [shell] } });
+    const { routing } = fixture.tools;
     expect(routing.sandbox.state()).toMatchObject({ place: null, message: "Where commands can run was not looked at yet.", engine: null });
     expect(routing.degraded()).toEqual([]);
     await routing.health();
@@ -152,21 +152,21 @@ describe("where commands run", () => {
     expect((await routing.health()).ok).toBe(false);
     expect(routing.sandbox.state()).toMatchObject({ place: null, message: "one is not running. Start one.", osSandbox: null });
     expect(routing.degraded()).toEqual(["one is not running. Start one."]);
-    room.close();
+    fixture.close();
   });
 
   it("the image is the engine's business: without one it says so", async () => {
-    const room = createToolsRoom();
+    const fixture = createToolsFixture();
     for (const act of ["build", "cancelBuild", "restart"] as const)
-      await expect(room.tools.routing.sandbox[act]()).rejects.toMatchObject({
+      await expect(fixture.tools.routing.sandbox[act]()).rejects.toMatchObject({
         code: "unavailable",
         message: expect.stringContaining("Install Docker or Podman") as string,
       });
-    expect(room.tools.routing.sandbox.state()).toMatchObject({
+    expect(fixture.tools.routing.sandbox.state()).toMatchObject({
       place: null,
       message: expect.stringContaining("Nothing here can run commands") as string,
     });
-    room.close();
+    fixture.close();
   });
 
   it("with an engine it is told by it, and what it does is told on", async () => {
@@ -193,17 +193,17 @@ describe("where commands run", () => {
         return () => undefined;
       },
     };
-    const room = createToolsRoom({
+    const fixture = createToolsFixture({
       given: { sandbox: { shells: [plainShell("container", { place: "container" })], control }, emit: (topic) => void topics.push(topic) },
     });
-    const { sandbox: at } = room.tools.routing;
+    const { sandbox: at } = fixture.tools.routing;
     for (const name of ["build", "cancelBuild", "restart"] as const) expect((await at[name]()).engine?.name).toBe("docker");
     expect(done).toEqual(["build", "cancelBuild", "restart"]);
     for (const listener of heard) listener();
     expect(topics).toEqual(["sandbox"]);
-    expect(room.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(true);
+    expect(fixture.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(true);
     control.state = () => ({ ...sandbox, engine: { name: "docker", version: "28", via: "ssh", remote: true } });
-    expect(room.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(false);
-    room.close();
+    expect(fixture.tools.routing.providers().find(({ id }) => id === "container")?.local).toBe(false);
+    fixture.close();
   });
 });

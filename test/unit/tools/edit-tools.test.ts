@@ -1,28 +1,28 @@
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 describe("edits applied at once (autonomous posture)", () => {
-  let room: ToolsRoom;
+  let fixture: ToolsFixture;
   beforeEach(() => {
-    room = createToolsRoom({ posture: "autonomous" });
+    fixture = createToolsFixture({ posture: "autonomous" });
   });
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
   it("edits a file, keeps a receipt with hashes, a checkpoint and an accepted change", async () => {
-    room.write("a.ts", "one\ntwo\nthree\n");
-    const outcome = await room.run("edit_file", { path: "a.ts", old_text: "two", new_text: "TWO" });
+    fixture.write("a.ts", "one\ntwo\nthree\n");
+    const outcome = await fixture.run("edit_file", { path: "a.ts", old_text: "two", new_text: "TWO" });
     expect(outcome).toMatchObject({ isError: false, card: { status: "success", tier: "T1", verdict: "allow" } });
-    expect(room.read("a.ts")).toBe("one\nTWO\nthree\n");
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    expect(fixture.read("a.ts")).toBe("one\nTWO\nthree\n");
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt).toMatchObject({
       status: "success",
       actionName: "edit_file",
       outputs: { changedFiles: [{ path: "a.ts", via: "disk" }] },
     });
-    const [checkpoint] = room.tools.checkpoints.list({ questId: "q1", limit: 10 });
+    const [checkpoint] = fixture.tools.checkpoints.list({ questId: "q1", limit: 10 });
     expect(checkpoint).toMatchObject({ receiptId: outcome.receiptId, files: [{ path: "a.ts", existed: true }] });
-    expect(room.tools.changes.get(outcome.changeId ?? "").change).toMatchObject({ status: "accepted", path: "a.ts" });
+    expect(fixture.tools.changes.get(outcome.changeId ?? "").change).toMatchObject({ status: "accepted", path: "a.ts" });
   });
 
   it.each([
@@ -30,119 +30,119 @@ describe("edits applied at once (autonomous posture)", () => {
     ["no last newline", "a\nb", "a\nX"],
     ["UTF-8 with BOM", "\ufeffa\nb\nc\n", "\ufeffa\nX\nc\n"],
   ])("keeps %s", async (_name, before, after) => {
-    room.write("f.txt", before);
-    expect((await room.run("edit_file", { path: "f.txt", old_text: "b", new_text: "X" })).isError).toBe(false);
-    expect(room.read("f.txt")).toBe(after);
+    fixture.write("f.txt", before);
+    expect((await fixture.run("edit_file", { path: "f.txt", old_text: "b", new_text: "X" })).isError).toBe(false);
+    expect(fixture.read("f.txt")).toBe(after);
   });
 
   it.each(["utf16le", "latin1"] as const)("keeps %s", async (encoding) => {
     const bom = encoding === "utf16le" ? "\ufeff" : "";
-    room.write("f.txt", Buffer.from(`${bom}café\nb\n`, encoding));
-    expect((await room.run("edit_file", { path: "f.txt", old_text: "b", new_text: "crème" })).isError).toBe(false);
-    expect(readFileSync(room.path("f.txt")).equals(Buffer.from(`${bom}café\ncrème\n`, encoding))).toBe(true);
+    fixture.write("f.txt", Buffer.from(`${bom}café\nb\n`, encoding));
+    expect((await fixture.run("edit_file", { path: "f.txt", old_text: "b", new_text: "crème" })).isError).toBe(false);
+    expect(readFileSync(fixture.path("f.txt")).equals(Buffer.from(`${bom}café\ncrème\n`, encoding))).toBe(true);
   });
 
   it("keeps the mode", async () => {
-    room.write("run.sh", "#!/bin/sh\nexit 1\n");
-    chmodSync(room.path("run.sh"), 0o755);
-    await room.run("edit_file", { path: "run.sh", old_text: "exit 1", new_text: "exit 0" });
-    expect(statSync(room.path("run.sh")).mode & 0o777).toBe(0o755);
+    fixture.write("run.sh", "#!/bin/sh\nexit 1\n");
+    chmodSync(fixture.path("run.sh"), 0o755);
+    await fixture.run("edit_file", { path: "run.sh", old_text: "exit 1", new_text: "exit 0" });
+    expect(statSync(fixture.path("run.sh")).mode & 0o777).toBe(0o755);
   });
 
   it("creates with folders, and undoes by quest", async () => {
-    room.write("a.ts", "one\n");
-    await room.run("write_file", { path: "x/y/new.ts", content: "new\n" });
-    await room.run("write_file", { path: "a.ts", content: "two\n" });
-    expect(room.read("x/y/new.ts")).toBe("new\n");
-    const result = await room.tools.checkpoints.restore({ questId: "q1" });
+    fixture.write("a.ts", "one\n");
+    await fixture.run("write_file", { path: "x/y/new.ts", content: "new\n" });
+    await fixture.run("write_file", { path: "a.ts", content: "two\n" });
+    expect(fixture.read("x/y/new.ts")).toBe("new\n");
+    const result = await fixture.tools.checkpoints.restore({ questId: "q1" });
     expect(result.conflicts).toEqual([]);
     expect([...result.restored].sort()).toEqual(["a.ts", "x/y/new.ts"]);
-    expect(room.read("a.ts")).toBe("one\n");
-    expect(existsSync(room.path("x/y/new.ts"))).toBe(false);
-    await room.tools.checkpoints.restore({ id: result.undoCheckpointId ?? "" });
-    expect(room.read("a.ts")).toBe("two\n");
-    expect(room.read("x/y/new.ts")).toBe("new\n");
+    expect(fixture.read("a.ts")).toBe("one\n");
+    expect(existsSync(fixture.path("x/y/new.ts"))).toBe(false);
+    await fixture.tools.checkpoints.restore({ id: result.undoCheckpointId ?? "" });
+    expect(fixture.read("a.ts")).toBe("two\n");
+    expect(fixture.read("x/y/new.ts")).toBe("new\n");
   });
 
   it("applies a patch of several files, or none of it", async () => {
-    room.write("a.txt", "1\n2\n3\n");
-    room.write("b.txt", "x\ny\n");
+    fixture.write("a.txt", "1\n2\n3\n");
+    fixture.write("b.txt", "x\ny\n");
     const good = "--- a/a.txt\n+++ b/a.txt\n@@ -2,1 +2,1 @@\n-2\n+two\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+hello\n";
-    expect(await room.run("apply_patch", { patch: good })).toMatchObject({ isError: false });
-    expect([room.read("a.txt"), room.read("new.txt")]).toEqual(["1\ntwo\n3\n", "hello\n"]);
+    expect(await fixture.run("apply_patch", { patch: good })).toMatchObject({ isError: false });
+    expect([fixture.read("a.txt"), fixture.read("new.txt")]).toEqual(["1\ntwo\n3\n", "hello\n"]);
     const bad = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-1\n+one\n--- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-z\n+Z\n";
-    const outcome = await room.run("apply_patch", { patch: bad });
+    const outcome = await fixture.run("apply_patch", { patch: bad });
     expect(outcome).toMatchObject({ isError: true });
     expect(outcome.text).toContain("b.txt: Hunk 1");
-    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["1\ntwo\n3\n", "x\ny\n"]);
+    expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["1\ntwo\n3\n", "x\ny\n"]);
   });
 
   it("takes back what a patch wrote when a later file of it cannot be written", async () => {
-    room.write("a.txt", "1\n");
-    room.write("b.txt", "2\n");
-    chmodSync(room.path("b.txt"), 0o444);
+    fixture.write("a.txt", "1\n");
+    fixture.write("b.txt", "2\n");
+    chmodSync(fixture.path("b.txt"), 0o444);
     const part = (path: string, line: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${line}\n+changed\n`;
-    const outcome = await room.run("apply_patch", { patch: part("a.txt", "1") + part("b.txt", "2") });
+    const outcome = await fixture.run("apply_patch", { patch: part("a.txt", "1") + part("b.txt", "2") });
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("b.txt is read-only") });
-    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["1\n", "2\n"]);
-    expect(room.tools.changes.list({ limit: 10 })).toEqual([]);
-    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
+    expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["1\n", "2\n"]);
+    expect(fixture.tools.changes.list({ limit: 10 })).toEqual([]);
+    expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
   });
 
   it("applies at once in crusader mode too, and shows it as an accepted change", async () => {
-    room.governance.setPosture("supervised");
-    room.write("a.txt", "1\n");
-    const outcome = await room.run("write_file", { path: "a.txt", content: "2\n" }, { mode: "crusader" });
-    expect(room.read("a.txt")).toBe("2\n");
-    expect(room.events).toEqual([expect.objectContaining({ id: outcome.changeId, status: "accepted" })]);
-    expect(room.tools.changes.takeReview("q1")).toEqual({ open: 0, text: "" });
+    fixture.governance.setPosture("supervised");
+    fixture.write("a.txt", "1\n");
+    const outcome = await fixture.run("write_file", { path: "a.txt", content: "2\n" }, { mode: "crusader" });
+    expect(fixture.read("a.txt")).toBe("2\n");
+    expect(fixture.events).toEqual([expect.objectContaining({ id: outcome.changeId, status: "accepted" })]);
+    expect(fixture.tools.changes.takeReview("q1")).toEqual({ open: 0, text: "" });
   });
 
   it("renames and deletes by a patch, under review, once the owner allowed it", async () => {
-    room.governance.setPosture("supervised");
-    room.answer("allow_once");
-    room.write("old.txt", "1\n2\n");
-    room.write("gone.txt", "x\n");
+    fixture.governance.setPosture("supervised");
+    fixture.answer("allow_once");
+    fixture.write("old.txt", "1\n2\n");
+    fixture.write("gone.txt", "x\n");
     const patch =
       "diff --git a/old.txt b/new.txt\nsimilarity index 50%\nrename from old.txt\nrename to new.txt\n--- a/old.txt\n+++ b/new.txt\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n" +
       "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
-    expect(await room.run("apply_patch", { patch })).toMatchObject({ isError: false });
-    const open = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
+    expect(await fixture.run("apply_patch", { patch })).toMatchObject({ isError: false });
+    const open = fixture.tools.changes.list({ questId: "q1", open: true, limit: 10 });
     expect(open.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual(["create new.txt", "delete gone.txt", "delete old.txt"]);
-    expect(existsSync(room.path("old.txt"))).toBe(true);
-    for (const { id } of open) await room.tools.changes.decide(id, "accept");
-    expect([existsSync(room.path("old.txt")), existsSync(room.path("gone.txt")), room.read("new.txt")]).toEqual([false, false, "1\ntwo\n"]);
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect([room.read("old.txt"), room.read("gone.txt"), existsSync(room.path("new.txt"))]).toEqual(["1\n2\n", "x\n", false]);
+    expect(existsSync(fixture.path("old.txt"))).toBe(true);
+    for (const { id } of open) await fixture.tools.changes.decide(id, "accept");
+    expect([existsSync(fixture.path("old.txt")), existsSync(fixture.path("gone.txt")), fixture.read("new.txt")]).toEqual([false, false, "1\ntwo\n"]);
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect([fixture.read("old.txt"), fixture.read("gone.txt"), existsSync(fixture.path("new.txt"))]).toEqual(["1\n2\n", "x\n", false]);
   });
 
   it("replaces a secret unseen, with approval, and keeps it out of the database", async () => {
-    room.governance.setPosture("supervised");
-    room.answer("allow_once");
-    room.write(".env", "TOKEN=old-value-nobody-sees\n");
-    expect(await room.run("write_file", { path: ".env", content: "TOKEN=\n" })).toMatchObject({
+    fixture.governance.setPosture("supervised");
+    fixture.answer("allow_once");
+    fixture.write(".env", "TOKEN=old-value-nobody-sees\n");
+    expect(await fixture.run("write_file", { path: ".env", content: "TOKEN=\n" })).toMatchObject({
       isError: false,
       changeId: null,
       card: { tier: "T3" },
     });
-    expect(room.read(".env")).toBe("TOKEN=\n");
-    const approvals = JSON.stringify(room.governance.approvals.list({ limit: 10 }));
+    expect(fixture.read(".env")).toBe("TOKEN=\n");
+    const approvals = JSON.stringify(fixture.governance.approvals.list({ limit: 10 }));
     expect(approvals).not.toContain("nobody-sees");
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect(room.read(".env")).toBe("TOKEN=old-value-nobody-sees\n");
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect(fixture.read(".env")).toBe("TOKEN=old-value-nobody-sees\n");
   });
 
   it("asks before deleting, and says what the owner said", async () => {
-    room.write("a.txt", "1\n");
-    room.answer("deny", "I need it");
-    const refused = await room.run("delete_file", { path: "a.txt" });
+    fixture.write("a.txt", "1\n");
+    fixture.answer("deny", "I need it");
+    const refused = await fixture.run("delete_file", { path: "a.txt" });
     expect(refused).toMatchObject({ isError: true, card: { status: "denied" } });
     expect(refused.text).toContain("I need it");
-    expect(existsSync(room.path("a.txt"))).toBe(true);
-    room.answer("allow_once");
-    expect(await room.run("delete_file", { path: "a.txt" })).toMatchObject({ isError: false, card: { tier: "T3", verdict: "ask" } });
-    expect(existsSync(room.path("a.txt"))).toBe(false);
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect(room.read("a.txt")).toBe("1\n");
+    expect(existsSync(fixture.path("a.txt"))).toBe(true);
+    fixture.answer("allow_once");
+    expect(await fixture.run("delete_file", { path: "a.txt" })).toMatchObject({ isError: false, card: { tier: "T3", verdict: "ask" } });
+    expect(existsSync(fixture.path("a.txt"))).toBe(false);
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect(fixture.read("a.txt")).toBe("1\n");
   });
 });

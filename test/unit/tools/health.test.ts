@@ -57,13 +57,13 @@ const fail = (times: number) => {
 describe("a provider's health", () => {
   it("is not known before the first look, which is told and no receipt", async () => {
     expect(health.of("one").status).toBe("unknown");
-    await health.look("one");
+    await health.check("one");
     expect(health.of("one")).toMatchObject({ status: "ok", checkedAt: expect.any(String) as string });
     expect([records, events]).toEqual([[], 1]);
   });
 
   it("is looked at once for all who ask at the same moment", async () => {
-    await Promise.all([health.look("one"), health.look("one"), health.look("one")]);
+    await Promise.all([health.check("one"), health.check("one"), health.check("one")]);
     expect(probes).toBe(1);
   });
 
@@ -72,17 +72,17 @@ describe("a provider's health", () => {
     ["throws", /One could not be looked at/],
   ])("is down for a look that %s", async (how, words) => {
     status = how;
-    const looking = health.look("one");
+    const looking = health.check("one");
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await looking).toMatchObject({ status: "down", message: expect.stringMatching(words) as string });
     expect(health.of("two").status).toBe("unknown");
   });
 
   it("that changes is told, each way by its receipt, once", async () => {
-    await health.look("one");
+    await health.check("one");
     for (const next of ["degraded", "down", "down", "ok"] as const) {
       status = next;
-      await health.look("one");
+      await health.check("one");
     }
     expect(records).toEqual([
       "system health_degraded one ok→degraded failure",
@@ -121,7 +121,7 @@ describe("a provider's health", () => {
 });
 
 describe("a provider that says it is well and fails", () => {
-  beforeEach(() => health.look("one"));
+  beforeEach(() => health.check("one"));
 
   it("is down after three failures in a row", () => {
     fail(2);
@@ -145,12 +145,12 @@ describe("a provider that says it is well and fails", () => {
   it("rests for half a minute, then longer each time it lied again", async () => {
     for (const rest of [30_000, 60_000, 120_000, 240_000, 300_000, 300_000]) {
       fail(health.of("one").status === "degraded" ? 1 : 3);
-      expect(health.resting("one")).toBe(true);
+      expect(health.isCoolingDown("one")).toBe(true);
       await vi.advanceTimersByTimeAsync(rest - 1);
-      expect(health.resting("one")).toBe(true);
+      expect(health.isCoolingDown("one")).toBe(true);
       await vi.advanceTimersByTimeAsync(1);
-      expect(health.resting("one")).toBe(false);
-      await health.look("one");
+      expect(health.isCoolingDown("one")).toBe(false);
+      await health.check("one");
       expect(health.of("one")).toMatchObject({
         status: "degraded",
         message: expect.stringContaining("one more failure takes it out") as string,
@@ -160,7 +160,7 @@ describe("a provider that says it is well and fails", () => {
 
   it("is on trial when it answers again, and well when it works", async () => {
     fail(3);
-    await health.look("one");
+    await health.check("one");
     expect(health.of("one").status).toBe("degraded");
     health.succeeded("one");
     expect(health.of("one").status).toBe("ok");
@@ -171,7 +171,7 @@ describe("a provider that says it is well and fails", () => {
   it("stays out while the look itself finds it down", async () => {
     fail(3);
     status = "down";
-    await health.look("one");
+    await health.check("one");
     expect(health.of("one").status).toBe("down");
     health.succeeded("one");
     expect(health.of("one").status).toBe("ok");

@@ -32,14 +32,14 @@ function open(planted: Planted[], of: { safe?: boolean; flags?: string[]; yaml?:
     const status = seen.get(id) ?? "unknown";
     return { status, message: `${id} is ${status}.`, nextStep: status === "down" ? `Start ${id}.` : null, checkedAt: null };
   };
-  const health: Pick<Health, "of" | "look" | "resting"> = {
+  const health: Pick<Health, "of" | "check" | "isCoolingDown"> = {
     of: words,
-    look: (id) => {
+    check: (id) => {
       looked.push(id);
       seen.set(id, planted.find((one) => one.id === id)?.next ?? (seen.get(id) === "unknown" ? "ok" : (seen.get(id) ?? "ok")));
       return Promise.resolve(words(id));
     },
-    resting: (id) => of.resting?.includes(id) === true,
+    isCoolingDown: (id) => of.resting?.includes(id) === true,
   };
   const providers = planted.map(
     ({ local = true, status: _status, next: _next, ...more }): ToolProvider => ({

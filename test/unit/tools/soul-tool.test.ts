@@ -2,27 +2,27 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { shippedSoul } from "../../support/soul-fixture.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 beforeEach(() => {
-  room = createToolsRoom({ posture: "autonomous" });
+  fixture = createToolsFixture({ posture: "autonomous" });
 });
 afterEach(() => {
-  room.close();
-  rmSync(dirname(room.workspace), { recursive: true, force: true });
+  fixture.close();
+  rmSync(dirname(fixture.workspace), { recursive: true, force: true });
 });
 
 const pushFree = shippedSoul.replace("    - push\n", "");
-const soulFile = (name: string) => join(room.dataDir, "soul", name);
+const soulFile = (name: string) => join(fixture.dataDir, "soul", name);
 
 describe("soul_propose_amendment", () => {
   it("leaves a proposal of the agent, with its quest and a receipt of the full road, and nothing else", async () => {
-    const before = room.governance.soul.active();
-    const outcome = await room.run("soul_propose_amendment", { yaml: pushFree, reason: "Pushing is tedious." });
+    const before = fixture.governance.soul.active();
+    const outcome = await fixture.run("soul_propose_amendment", { yaml: pushFree, reason: "Pushing is tedious." });
     expect(outcome).toMatchObject({ isError: false, card: { status: "success", tier: "T1", verdict: "allow" } });
     expect(outcome.text).toContain("Soul v1 stays in force");
-    const [proposal] = room.governance.soul.proposals({ limit: 10 });
+    const [proposal] = fixture.governance.soul.proposals({ limit: 10 });
     expect(proposal).toMatchObject({
       status: "pending",
       proposedBy: "agent",
@@ -30,51 +30,51 @@ describe("soul_propose_amendment", () => {
       yaml: pushFree,
       reason: "Pushing is tedious.",
     });
-    expect(room.governance.soul.active()).toBe(before);
+    expect(fixture.governance.soul.active()).toBe(before);
     expect(readFileSync(soulFile("ACTIVE"), "utf8")).toBe("v1\n");
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt).toMatchObject({
       actionName: "soul_propose_amendment",
       status: "success",
       riskTier: "T1",
       outputs: { proposalId: proposal?.id },
     });
-    const children = room.ledger.trace({ id: outcome.receiptId ?? "" })[0]?.children.map((child) => child.receipt.actionName);
+    const children = fixture.ledger.trace({ id: outcome.receiptId ?? "" })[0]?.children.map((child) => child.receipt.actionName);
     expect(children).toContain("soul.propose");
   });
 
   it("says what is wrong with a text that is no soul, gives the active one to start from, and keeps nothing", async () => {
-    const outcome = await room.run("soul_propose_amendment", { yaml: "version: v2\n", reason: "x" });
+    const outcome = await fixture.run("soul_propose_amendment", { yaml: "version: v2\n", reason: "x" });
     expect(outcome.isError).toBe(true);
     expect(outcome.text).toContain('- line 1: The field "mission" is missing.');
     expect(outcome.text).toContain("allegiance: >-");
-    expect(room.governance.soul.proposals({ limit: 10 })).toEqual([]);
+    expect(fixture.governance.soul.proposals({ limit: 10 })).toEqual([]);
   });
 
   it("keeps an unsound proposal for the owner to see, and says that it cannot be approved", async () => {
     const yaml = pushFree.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false");
-    const outcome = await room.run("soul_propose_amendment", { yaml, reason: "x" });
+    const outcome = await fixture.run("soul_propose_amendment", { yaml, reason: "x" });
     expect(outcome.text).toContain("the owner cannot approve it");
-    const [proposal] = room.governance.soul.proposals({ limit: 10 });
-    expect(() => room.governance.soul.approve(proposal?.id ?? "")).toThrow(/irreversible/);
+    const [proposal] = fixture.governance.soul.proposals({ limit: 10 });
+    expect(() => fixture.governance.soul.approve(proposal?.id ?? "")).toThrow(/irreversible/);
   });
 
   it("is bounded: the same again, and the twenty-first, are refused", async () => {
     const text = (index: number) => shippedSoul.replace("Plain, brief", `Plain (${index}), brief`);
     for (let index = 0; index < 20; index += 1)
-      expect((await room.run("soul_propose_amendment", { yaml: text(index), reason: "x" })).isError).toBe(false);
-    expect((await room.run("soul_propose_amendment", { yaml: text(3), reason: "x" })).text).toMatch(/identical/);
-    expect((await room.run("soul_propose_amendment", { yaml: text(20), reason: "x" })).text).toMatch(/^.*20 proposals/s);
-    expect((await room.run("soul_propose_amendment", { yaml: "x".repeat(200_001), reason: "x" })).isError).toBe(true);
+      expect((await fixture.run("soul_propose_amendment", { yaml: text(index), reason: "x" })).isError).toBe(false);
+    expect((await fixture.run("soul_propose_amendment", { yaml: text(3), reason: "x" })).text).toMatch(/identical/);
+    expect((await fixture.run("soul_propose_amendment", { yaml: text(20), reason: "x" })).text).toMatch(/^.*20 proposals/s);
+    expect((await fixture.run("soul_propose_amendment", { yaml: "x".repeat(200_001), reason: "x" })).isError).toBe(true);
   });
 
   it("is asked first when the soul does not name planning", async () => {
-    const { soul } = room.governance;
+    const { soul } = fixture.governance;
     const { id } = soul.propose({ yaml: shippedSoul.replace("    - plan\n", ""), reason: "x", by: "owner", questId: null });
     soul.approve(id);
     soul.activate(id);
-    room.answer("deny", "Not now.");
-    const outcome = await room.run("soul_propose_amendment", { yaml: pushFree, reason: "x" });
+    fixture.answer("deny", "Not now.");
+    const outcome = await fixture.run("soul_propose_amendment", { yaml: pushFree, reason: "x" });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
     expect(soul.status().pendingProposals).toEqual([]);
   });
@@ -86,21 +86,21 @@ describe("the file tools", () => {
     ["edit_file", (path: string) => ({ path, old_text: "v1", new_text: "v9" })],
     ["delete_file", (path: string) => ({ path })],
   ])("%s cannot change the soul", async (tool, args) => {
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     for (const name of ["ACTIVE", "soul_versions/soul_v1.yaml", "soul_versions/soul_v2.yaml"]) {
-      const outcome = await room.run(tool, args(soulFile(name)), { mode: "crusader" });
+      const outcome = await fixture.run(tool, args(soulFile(name)), { mode: "crusader" });
       expect(outcome.isError).toBe(true);
     }
     expect(readFileSync(soulFile("ACTIVE"), "utf8")).toBe("v1\n");
     expect(readFileSync(soulFile("soul_versions/soul_v1.yaml"), "utf8")).toBe(shippedSoul);
-    expect(room.governance.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
+    expect(fixture.governance.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
   });
 
   it("apply_patch cannot either", async () => {
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     const path = soulFile("ACTIVE");
     const patch = `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-v1\n+v9\n`;
-    expect((await room.run("apply_patch", { patch })).isError).toBe(true);
+    expect((await fixture.run("apply_patch", { patch })).isError).toBe(true);
     expect(readFileSync(path, "utf8")).toBe("v1\n");
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 /** What the editor's language service answers. */
 let service: Record<string, unknown> | null;
 let asked: unknown[];
@@ -17,16 +17,16 @@ const editor = ((name: string, params: unknown) => {
 function open(askEditor: AskEditor | null): void {
   service = null;
   asked = [];
-  room = createToolsRoom({ askEditor });
-  room.write("src/cart.ts", "export class Cart {\n  total(): number { return 0; }\n}\nexport const subtotal = 1;\n");
-  room.write("src/main.ts", 'import { Cart } from "./cart.ts";\nconst cart = new Cart();\ncart.total();\n');
-  room.write("ignored/copy.ts", "export class Cart {}\n");
-  room.write(".gitignore", "ignored/\n");
-  room.write(".env", "Cart=1\n");
+  fixture = createToolsFixture({ askEditor });
+  fixture.write("src/cart.ts", "export class Cart {\n  total(): number { return 0; }\n}\nexport const subtotal = 1;\n");
+  fixture.write("src/main.ts", 'import { Cart } from "./cart.ts";\nconst cart = new Cart();\ncart.total();\n');
+  fixture.write("ignored/copy.ts", "export class Cart {}\n");
+  fixture.write(".gitignore", "ignored/\n");
+  fixture.write(".env", "Cart=1\n");
 }
 
 beforeEach(() => open(editor));
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 describe("find_references", () => {
   it("asks the editor at the place where the name stands, and shows each line", async () => {
@@ -40,7 +40,7 @@ describe("find_references", () => {
       ],
       ...{ truncated: false, answered: true },
     };
-    const { text, isError } = await room.run("find_references", { name: "total", path: "src/cart.ts" });
+    const { text, isError } = await fixture.run("find_references", { name: "total", path: "src/cart.ts" });
     expect(isError).toBe(false);
     expect(text).toBe("src/cart.ts:2: total(): number { return 0; }\nsrc/main.ts:3: cart.total();");
     expect(asked).toEqual([["references", { path: "src/cart.ts", line: 2, column: 3 }]]);
@@ -51,7 +51,7 @@ describe("find_references", () => {
     ["when the language service does not answer", editor, "the language service did not answer"],
   ])("searches the word and says so, %s", async (_case, askEditor, words) => {
     open(askEditor);
-    const { text } = await room.run("find_references", { name: "Cart", path: "src/main.ts" });
+    const { text } = await fixture.run("find_references", { name: "Cart", path: "src/main.ts" });
     expect(text).toContain(`[Searched as a word, since ${words}`);
     expect(text).toContain("src/cart.ts:1: export class Cart {");
     expect(text).toContain("src/main.ts:2: const cart = new Cart();");
@@ -60,10 +60,10 @@ describe("find_references", () => {
   });
 
   it("takes any name, also one with signs", async () => {
-    room.write("a.php", "<?php $total = 1; echo $total . '$totals';\n");
-    const { text } = await room.run("find_references", { name: "$total", path: "a.php" });
+    fixture.write("a.php", "<?php $total = 1; echo $total . '$totals';\n");
+    const { text } = await fixture.run("find_references", { name: "$total", path: "a.php" });
     expect(text).toContain("a.php:1:");
-    expect((await room.run("find_references", { name: "a.b*(", path: "a.php" })).text).toContain(
+    expect((await fixture.run("find_references", { name: "a.b*(", path: "a.php" })).text).toContain(
       "Nothing in the workspace has the word a.b*(",
     );
   });
@@ -72,29 +72,29 @@ describe("find_references", () => {
 describe("go_to_definition", () => {
   it("asks the editor", async () => {
     service = { items: [{ path: "src/cart.ts", line: 1, column: 14 }], truncated: false, answered: true };
-    const { text } = await room.run("go_to_definition", { name: "Cart", path: "src/main.ts", line: 2 });
+    const { text } = await fixture.run("go_to_definition", { name: "Cart", path: "src/main.ts", line: 2 });
     expect(text).toBe("src/cart.ts:1: export class Cart {");
     expect(asked).toEqual([["definition", { path: "src/main.ts", line: 2, column: 18 }]]);
   });
 
   it("looks in outlines without one, and says so", async () => {
     open(null);
-    const { text } = await room.run("go_to_definition", { name: "total", path: "src/main.ts" });
+    const { text } = await fixture.run("go_to_definition", { name: "total", path: "src/main.ts" });
     expect(text).toBe(
       "[Found by outlines, without the editor's language service: check that it is the one you mean]\nsrc/cart.ts:2: method total(): number",
     );
-    const missing = await room.run("go_to_definition", { name: "nowhere", path: "src/main.ts" });
+    const missing = await fixture.run("go_to_definition", { name: "nowhere", path: "src/main.ts" });
     expect(missing).toMatchObject({ isError: true, text: expect.stringContaining("may come from a library") as string });
   });
 });
 
 describe("get_file_outline", () => {
   it("gives lines, kinds and signatures without bodies, with what the task proposed", async () => {
-    expect((await room.run("get_file_outline", { path: "src/cart.ts" })).text).toBe(
+    expect((await fixture.run("get_file_outline", { path: "src/cart.ts" })).text).toBe(
       ["src/cart.ts: typescript, 5 lines", "1-3 class Cart", "  2 method total(): number", "4 constant subtotal = 1"].join("\n"),
     );
-    await room.run("edit_file", { path: "src/cart.ts", old_text: "subtotal = 1", new_text: "grandTotal = 2" });
-    expect((await room.run("get_file_outline", { path: "src/cart.ts" })).text).toContain("grandTotal = 2");
+    await fixture.run("edit_file", { path: "src/cart.ts", old_text: "subtotal = 1", new_text: "grandTotal = 2" });
+    expect((await fixture.run("get_file_outline", { path: "src/cart.ts" })).text).toContain("grandTotal = 2");
   });
 
   it.each([
@@ -102,14 +102,14 @@ describe("get_file_outline", () => {
     ["missing.ts", "does not exist"],
     ["a.xyz", "There is no grammar"],
   ])("says what is wrong with %s", async (path, words) => {
-    room.write("a.xyz", "words\n");
-    expect(await room.run("get_file_outline", { path })).toMatchObject({ isError: true, text: expect.stringContaining(words) as string });
+    fixture.write("a.xyz", "words\n");
+    expect(await fixture.run("get_file_outline", { path })).toMatchObject({ isError: true, text: expect.stringContaining(words) as string });
   });
 
   it("is refused for a file with secrets, by the tool and by the method", async () => {
-    expect((await room.run("get_file_outline", { path: ".env" })).isError).toBe(true);
-    await expect(room.tools.outline(".env")).rejects.toMatchObject({ code: "denied" });
-    await expect(room.tools.outline("/etc/passwd")).rejects.toMatchObject({ code: "denied" });
-    await expect(room.tools.outline("src/cart.ts")).resolves.toMatchObject({ path: "src/cart.ts", source: "tree-sitter", problem: null });
+    expect((await fixture.run("get_file_outline", { path: ".env" })).isError).toBe(true);
+    await expect(fixture.tools.outline(".env")).rejects.toMatchObject({ code: "denied" });
+    await expect(fixture.tools.outline("/etc/passwd")).rejects.toMatchObject({ code: "denied" });
+    await expect(fixture.tools.outline("src/cart.ts")).resolves.toMatchObject({ path: "src/cart.ts", source: "tree-sitter", problem: null });
   });
 });

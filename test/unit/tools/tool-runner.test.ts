@@ -2,7 +2,7 @@ import { symlinkSync, unlinkSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom, type ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 /** Calls that work; test/unit/execution/one-pipeline.test.ts has one for every tool there is. */
 const calls: Record<string, Record<string, unknown>> = {
@@ -14,13 +14,13 @@ const calls: Record<string, Record<string, unknown>> = {
 };
 
 describe("the road", () => {
-  let room: ToolsRoom;
-  afterEach(() => room.close());
+  let fixture: ToolsFixture;
+  afterEach(() => fixture.close());
 
-  function open(options: ToolsRoomOptions = {}): ToolsRoom {
-    room = createToolsRoom({ posture: "autonomous", ...options });
-    room.write("src/a.ts", "alpha\n");
-    return room;
+  function open(options: ToolsFixtureOptions = {}): ToolsFixture {
+    fixture = createToolsFixture({ posture: "autonomous", ...options });
+    fixture.write("src/a.ts", "alpha\n");
+    return fixture;
   }
 
   it.each(["edit_file", "write_file", "apply_patch", "delete_file", "read_file"])(
@@ -34,79 +34,79 @@ describe("the road", () => {
           },
         }),
       });
-      room.answer("allow_once");
-      const before = snapshotTree(room.workspace);
-      const outcome = await room.run(tool, calls[tool]);
+      fixture.answer("allow_once");
+      const before = snapshotTree(fixture.workspace);
+      const outcome = await fixture.run(tool, calls[tool]);
       expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
-      expect(snapshotTree(room.workspace)).toEqual(before);
+      expect(snapshotTree(fixture.workspace)).toEqual(before);
     },
   );
 
   it("refuses when a link is put in the way while the owner is asked", async () => {
     open({ posture: "supervised" });
-    room.write("src/real.ts", "real\n");
-    room.write("outside.txt", "other\n");
-    symlinkSync("real.ts", room.path("src/link.ts"));
+    fixture.write("src/real.ts", "real\n");
+    fixture.write("outside.txt", "other\n");
+    symlinkSync("real.ts", fixture.path("src/link.ts"));
     const seen: Partial<ToolPart>[] = [];
-    const outcome = room.run(
+    const outcome = fixture.run(
       "delete_file",
       { path: "src/link.ts" },
       {
         onUpdate: (card) => {
           seen.push(card);
           if (card.status !== "waiting") return;
-          unlinkSync(room.path("src/link.ts"));
-          symlinkSync("../outside.txt", room.path("src/link.ts"));
-          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+          unlinkSync(fixture.path("src/link.ts"));
+          symlinkSync("../outside.txt", fixture.path("src/link.ts"));
+          fixture.governance.approvals.decide(card.approvalId ?? "", "allow_once");
         },
       },
     );
     expect(await outcome).toMatchObject({ isError: true, card: { status: "denied" } });
     expect(seen.map(({ status }) => status)).toContain("waiting");
-    expect([room.read("src/real.ts"), room.read("outside.txt")]).toEqual(["real\n", "other\n"]);
+    expect([fixture.read("src/real.ts"), fixture.read("outside.txt")]).toEqual(["real\n", "other\n"]);
   });
 
   it("refuses an edit of what changed while the owner was asked", async () => {
     open();
-    room.write(".vscode/settings.json", "{}\n");
-    const outcome = await room.run(
+    fixture.write(".vscode/settings.json", "{}\n");
+    const outcome = await fixture.run(
       "write_file",
       { path: ".vscode/settings.json", content: '{"a": 1}\n' },
       {
         onUpdate: (card) => {
           if (card.status !== "waiting") return;
-          room.write(".vscode/settings.json", '{"mine": true}\n');
-          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+          fixture.write(".vscode/settings.json", '{"mine": true}\n');
+          fixture.governance.approvals.decide(card.approvalId ?? "", "allow_once");
         },
       },
     );
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("changed meanwhile") });
-    expect(room.read(".vscode/settings.json")).toBe('{"mine": true}\n');
+    expect(fixture.read(".vscode/settings.json")).toBe('{"mine": true}\n');
   });
 
   it("shows the owner the diff it asks for", async () => {
     open();
-    room.write(".vscode/settings.json", "{}\n");
+    fixture.write(".vscode/settings.json", "{}\n");
     let detail = "";
-    await room.run(
+    await fixture.run(
       "write_file",
       { path: ".vscode/settings.json", content: '{"a": 1}\n' },
       {
         onUpdate: (card) => {
           if (card.status !== "waiting") return;
-          detail = room.governance.approvals.get(card.approvalId ?? "")?.detail ?? "";
-          room.governance.approvals.decide(card.approvalId ?? "", "allow_once");
+          detail = fixture.governance.approvals.get(card.approvalId ?? "")?.detail ?? "";
+          fixture.governance.approvals.decide(card.approvalId ?? "", "allow_once");
         },
       },
     );
     expect(detail).toContain('-{}\n+{"a": 1}');
-    expect(room.read(".vscode/settings.json")).toBe('{"a": 1}\n');
+    expect(fixture.read(".vscode/settings.json")).toBe('{"a": 1}\n');
   });
 
   it("tells the model what was blocked, by which rule and what else it can do", async () => {
     open();
-    room.write(".env", "KEY=hunter2hunter2\n");
-    const outcome = await room.run("read_file", { path: ".env" });
+    fixture.write(".env", "KEY=hunter2hunter2\n");
+    const outcome = await fixture.run("read_file", { path: ".env" });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied", verdict: "deny" }, error: { code: "denied" } });
     expect(outcome.text).toMatch(/^Blocked: read_file was not done\./);
     expect(outcome.text).toContain("Instead you can:\n- ");
@@ -117,8 +117,8 @@ describe("the road", () => {
     open();
     const stop = new AbortController();
     stop.abort();
-    await expect(room.run("read_file", { path: "src/a.ts" }, { signal: stop.signal })).rejects.toMatchObject({ code: "cancelled" });
-    const [receipt] = room.ledger.search({ limit: 1 }).items;
+    await expect(fixture.run("read_file", { path: "src/a.ts" }, { signal: stop.signal })).rejects.toMatchObject({ code: "cancelled" });
+    const [receipt] = fixture.ledger.search({ limit: 1 }).items;
     expect(receipt).toMatchObject({ actionName: "read_file", status: "cancelled" });
   });
 
@@ -130,59 +130,59 @@ describe("the road", () => {
     ["no object", "read_file", "src/a.ts", /wrong/],
   ])("says what is wrong with %s", async (_name, tool, args, expected) => {
     open();
-    const outcome = await room.run(tool, args);
+    const outcome = await fixture.run(tool, args);
     expect(outcome).toMatchObject({ isError: true, error: { code: "invalid_params" } });
     expect(outcome.text).toMatch(expected);
   });
 
   it("takes numbers and flags that come as texts, and null for what is left out", async () => {
     open();
-    room.write("n.txt", "1\n2\n3\n4\n");
-    expect((await room.run("read_file", { path: "n.txt", offset: "2", limit: "1" })).text).toBe(
+    fixture.write("n.txt", "1\n2\n3\n4\n");
+    expect((await fixture.run("read_file", { path: "n.txt", offset: "2", limit: "1" })).text).toBe(
       "2\t2\n[lines 2–2 of 4. Read on with offset 3.]",
     );
-    expect((await room.run("list_files", { path: "src", glob: null })).text).toBe("src/a.ts");
-    expect((await room.run("edit_file", { path: "n.txt", old_text: "1", new_text: "x", replace_all: "true" })).isError).toBe(false);
+    expect((await fixture.run("list_files", { path: "src", glob: null })).text).toBe("src/a.ts");
+    expect((await fixture.run("edit_file", { path: "n.txt", old_text: "1", new_text: "x", replace_all: "true" })).isError).toBe(false);
   });
 
   it("says which tools there are when one is not known", async () => {
     open();
-    expect((await room.run("run_shell", {})).text).toContain("There is no tool run_shell. There are: read_file");
+    expect((await fixture.run("run_shell", {})).text).toContain("There is no tool run_shell. There are: read_file");
   });
 
   it("takes secrets out of what the model and the receipt get", async () => {
     open();
-    room.write(
+    fixture.write(
       "notes.md",
       "key: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy-AAAAAAAA\n",
     );
-    const outcome = await room.run("read_file", { path: "notes.md" });
+    const outcome = await fixture.run("read_file", { path: "notes.md" });
     expect(outcome.text).not.toContain("abcdefghijklmnop");
-    expect(JSON.stringify(room.ledger.get(outcome.receiptId ?? ""))).not.toContain("abcdefghijklmnop");
+    expect(JSON.stringify(fixture.ledger.get(outcome.receiptId ?? ""))).not.toContain("abcdefghijklmnop");
   });
 
   it("runs edits of one file one after the other, so that none is lost", async () => {
     open({ posture: "supervised" });
-    room.write("many.txt", Array.from({ length: 40 }, (_, index) => `<${index}>\n`).join(""));
+    fixture.write("many.txt", Array.from({ length: 40 }, (_, index) => `<${index}>\n`).join(""));
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        room.run("edit_file", { path: "many.txt", old_text: `<${index * 2}>`, new_text: `<${index * 2}!>` }),
+        fixture.run("edit_file", { path: "many.txt", old_text: `<${index * 2}>`, new_text: `<${index * 2}!>` }),
       ),
     );
     expect(outcomes.filter(({ isError }) => isError)).toEqual([]);
-    const [change] = room.tools.changes.list({ questId: "q1", limit: 10 });
+    const [change] = fixture.tools.changes.list({ questId: "q1", limit: 10 });
     expect(change?.hunks).toHaveLength(20);
   });
 
   it("asks the owner and hands the answer on; says so where nobody can answer", async () => {
     open();
-    const answered = await room.run(
+    const answered = await fixture.run(
       "ask_owner",
       { question: "Which?", options: ["a", "b"] },
       { askOwner: async (question, options) => `${question} ${options?.[1] ?? ""}` },
     );
     expect(answered.text).toBe("The owner answers: Which? b");
-    expect(await room.run("ask_owner", { question: "Which?" })).toMatchObject({
+    expect(await fixture.run("ask_owner", { question: "Which?" })).toMatchObject({
       isError: true,
       text: expect.stringContaining("Nobody can answer"),
     });
@@ -191,7 +191,7 @@ describe("the road", () => {
   it("keeps a plan whose steps came as texts", async () => {
     open();
     let plan: unknown;
-    await room.run("update_plan", { steps: ["one", { title: "two", status: "done" }] }, { updatePlan: (steps) => (plan = steps) });
+    await fixture.run("update_plan", { steps: ["one", { title: "two", status: "done" }] }, { updatePlan: (steps) => (plan = steps) });
     expect(plan).toEqual([
       { title: "one", status: "pending" },
       { title: "two", status: "done" },
@@ -200,7 +200,7 @@ describe("the road", () => {
 
   it("gives every tool a JSON schema of an object, without defaults or unknown arguments", () => {
     open();
-    for (const { name, parameters, description } of room.tools.schemas()) {
+    for (const { name, parameters, description } of fixture.tools.schemas()) {
       expect(parameters, name).toMatchObject({ type: "object", additionalProperties: false });
       expect(description.length, name).toBeLessThan(420);
     }

@@ -28,14 +28,14 @@ const notices = (messages: Message[]): string[] =>
 describe("what verification found", () => {
   it("is waited for at the end, told to the model, and shown to the owner, before the task is done", async () => {
     const recorded = recordingTools({ write_file: { tier: "T1", effect: () => ({ text: "Wrote a.ts." }) } });
-    const listeners = new Set<(failure: { questId: string | null; receiptId: string; words: string }) => void>();
+    const listeners = new Set<(failure: { questId: string | null; receiptId: string; message: string }) => void>();
     let words = "";
     recorded.tools.verifications = {
       ...recorded.tools.verifications,
       settle: async (questId) => {
         if (words !== "" || recorded.invoked.length !== 1) return true;
         words = "a.ts was not written. Put back as before: a.ts.";
-        for (const listener of listeners) listener({ questId, receiptId: "r", words });
+        for (const listener of listeners) listener({ questId, receiptId: "r", message: words });
         return true;
       },
       takeFailures: () => {

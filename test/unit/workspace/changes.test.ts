@@ -2,7 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 const base = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join("");
 /** The base with some lines marked. */
@@ -13,9 +13,9 @@ const edited = (...lines: number[]) =>
     .join("\n");
 
 describe("changes under review (supervised posture)", () => {
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   beforeEach(() => {
-    room = createToolsRoom();
+    room = createToolsFixture();
     room.write("a.txt", base);
   });
   afterEach(() => room.close());
@@ -146,7 +146,7 @@ describe("changes under review (supervised posture)", () => {
   it("survives a restart of the host", async () => {
     const id = await propose(edited(2, 10));
     await room.tools.changes.decide(id, "accept", [0]);
-    const again = createToolsRoom({ base: room.workspace.replace(/\/proj$/, "") });
+    const again = createToolsFixture({ base: room.workspace.replace(/\/proj$/, "") });
     expect(again.tools.changes.get(id).change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending"]);
     expect(again.tools.changes.takeReview("q1").text).toContain("1 of 2 parts accepted");
     await again.tools.changes.decide(id, "accept");
@@ -163,7 +163,7 @@ describe("changes under review (supervised posture)", () => {
 
   it("still denies by policy when the owner accepts", async () => {
     const id = await propose(edited(2));
-    const restricted = createToolsRoom({ base: room.workspace.replace(/\/proj$/, ""), trusted: false });
+    const restricted = createToolsFixture({ base: room.workspace.replace(/\/proj$/, ""), trusted: false });
     await expect(restricted.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "denied" });
     expect(room.read("a.txt")).toBe(base);
     restricted.close();
@@ -233,7 +233,7 @@ describe("changes under review (supervised posture)", () => {
 
 describe("changes with an editor", () => {
   /** An editor that holds documents as VS Code does: `dirty` ones are not on disk. */
-  function fakeEditor(room: () => ToolsRoom) {
+  function fakeEditor(room: () => ToolsFixture) {
     const dirty = new Map<string, string>();
     const applied: string[] = [];
     const handlers = {
@@ -257,7 +257,7 @@ describe("changes with an editor", () => {
 
   it("accepts through the editor, so that its undo works", async () => {
     const editor = fakeEditor(() => room);
-    const room: ToolsRoom = createToolsRoom({ askEditor: editor.ask });
+    const room: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
     room.write("a.txt", base);
     const { changeId } = await room.run("write_file", { path: "a.txt", content: edited(2) });
     await room.tools.changes.decide(changeId ?? "", "accept");
@@ -268,7 +268,7 @@ describe("changes with an editor", () => {
 
   it("proposes against unsaved edits and never overwrites them", async () => {
     const editor = fakeEditor(() => room);
-    const room: ToolsRoom = createToolsRoom({ askEditor: editor.ask });
+    const room: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
     room.write("a.txt", base);
     editor.dirty.set("a.txt", base.replace("line 5\n", "line 5 UNSAVED\n"));
     expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 5 UNSAVED");

@@ -3,14 +3,14 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEffectsRoom, type EffectsRoom, type EffectsRoomOptions } from "../../support/tools/effects-fixture.ts";
+import { createEffectsFixture, type EffectsFixture, type EffectsFixtureOptions } from "../../support/tools/effects-fixture.ts";
 
 const hour = 60 * 60_000;
 const day = 24 * hour;
 
 describe("the store of before-images", () => {
   let base = "";
-  let rooms: EffectsRoom[] = [];
+  let rooms: EffectsFixture[] = [];
   let later = 0;
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-collect-")));
@@ -22,8 +22,8 @@ describe("the store of before-images", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  const open = (options: EffectsRoomOptions = {}): EffectsRoom => {
-    const room = createEffectsRoom({
+  const open = (options: EffectsFixtureOptions = {}): EffectsFixture => {
+    const room = createEffectsFixture({
       base,
       settings: { max_total_bytes: 1_000_000, keep_days: 30 },
       isQuestOpen: (questId) => questId.startsWith("open"),
@@ -40,7 +40,7 @@ describe("the store of before-images", () => {
       .filter((stats) => stats.isFile())
       .reduce((sum, stats) => sum + stats.size, 0);
   };
-  const rewrite = async (room: EffectsRoom, questId: string, names: readonly string[]) => {
+  const rewrite = async (room: EffectsFixture, questId: string, names: readonly string[]) => {
     const { touched } = await room.sh("", {
       questId,
       run: () => {

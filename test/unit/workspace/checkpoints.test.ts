@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 const lines = (...marks: [number, string][]) => {
   const all = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
@@ -10,9 +10,9 @@ const lines = (...marks: [number, string][]) => {
 };
 
 describe("checkpoints", () => {
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   beforeEach(() => {
-    room = createToolsRoom({ posture: "autonomous" });
+    room = createToolsFixture({ posture: "autonomous" });
     room.answer("allow_once");
   });
   afterEach(() => room.close());
@@ -132,7 +132,7 @@ describe("checkpoints", () => {
     room.storage.db.exec("UPDATE checkpoints SET finished = 0, host_id = 'gone'");
     room.write("dir/.lancelot-0123456789abcdef.tmp", "half");
     room.write("dir/.lancelot-notes.tmp", "the owner's");
-    const again = createToolsRoom({ base: room.workspace.replace(/\/proj$/, "") });
+    const again = createToolsFixture({ base: room.workspace.replace(/\/proj$/, "") });
     expect(readdirSync(room.path("dir")).sort()).toEqual([".lancelot-notes.tmp", "a.txt"]);
     again.close();
     rmSync(room.path("dir"), { recursive: true });

@@ -2,12 +2,12 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isPlainConfig } from "../../../agent-server/workspace/effects/protected-files.ts";
-import { createEffectsRoom, type EffectsRoom } from "../../support/tools/effects-fixture.ts";
+import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
 describe("what no command may change without approval", () => {
-  let room: EffectsRoom;
+  let room: EffectsFixture;
   beforeEach(async () => {
-    room = createEffectsRoom();
+    room = createEffectsFixture();
     room.write("a.txt", "a\n");
     room.write(".vscode/settings.json", "{}\n");
     await room.sh("git init -q . && git add a.txt && git commit -qm one", { questId: null });

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { snapshotTree } from "../../support/tools-fixture.ts";
-import { createEffectsRoom, type EffectsRoom } from "../../support/tools/effects-fixture.ts";
+import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
 describe("a repository a command worked in", () => {
-  let room: EffectsRoom;
+  let room: EffectsFixture;
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], { cwd: room.workspace, encoding: "utf8" }).trim();
   const state = () => ({
@@ -18,7 +18,7 @@ describe("a repository a command worked in", () => {
   const expectWhole = () => expect(git("fsck", "--connectivity-only", "--no-dangling")).not.toMatch(/missing|broken|error/);
 
   beforeEach(async () => {
-    room = createEffectsRoom();
+    room = createEffectsFixture();
     room.write("a.txt", "a\n");
     room.write("b.txt", "b\n");
     await room.sh(

@@ -14,12 +14,12 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { snapshotTree } from "../../support/tools-fixture.ts";
-import { createEffectsRoom, type EffectsRoom } from "../../support/tools/effects-fixture.ts";
+import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
 describe("what a command changed", () => {
-  let room: EffectsRoom;
+  let room: EffectsFixture;
   beforeEach(() => {
-    room = createEffectsRoom();
+    room = createEffectsFixture();
   });
   afterEach(() => room.close());
 
@@ -229,7 +229,7 @@ describe("what a command changed", () => {
 
   it("is known of what could not be kept, and said to be beyond undo", async () => {
     room.close();
-    room = createEffectsRoom({ settings: { max_file_bytes: 1000 } });
+    room = createEffectsFixture({ settings: { max_file_bytes: 1000 } });
     room.write("big.dat", Buffer.alloc(5000, 1));
     room.write("small.txt", "s\n");
     room.write("still.dat", Buffer.alloc(5000, 2));
@@ -250,7 +250,7 @@ describe("what a command changed", () => {
 
   it("keeps sources first where not everything fits", async () => {
     room.close();
-    room = createEffectsRoom({ settings: { max_workspace_bytes: 200_000 } });
+    room = createEffectsFixture({ settings: { max_workspace_bytes: 200_000 } });
     room.write(".gitignore", "made-here/\n");
     await room.sh("git init -q .");
     for (let index = 0; index < 20; index += 1) {

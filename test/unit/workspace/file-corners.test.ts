@@ -25,11 +25,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { openForReading, readWhole } from "../../../agent-server/workspace/file-operations.ts";
 import { decodeText } from "../../../agent-server/workspace/text/encoding.ts";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture } from "../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let room: ToolsFixture;
 beforeEach(() => {
-  room = createToolsRoom({ posture: "autonomous" });
+  room = createToolsFixture({ posture: "autonomous" });
 });
 afterEach(() => room.close());
 
@@ -99,7 +99,7 @@ describe("links", () => {
       return name === "unsavedText" ? { text: null } : { applied: true, saved: true };
     }) as unknown as AskEditor;
     room.close();
-    room = createToolsRoom({ posture: "autonomous", askEditor });
+    room = createToolsFixture({ posture: "autonomous", askEditor });
     const store = join(room.workspace, "../store.txt");
     writeFileSync(store, "shared\n");
     linkSync(store, room.path("a.txt"));
@@ -113,7 +113,7 @@ describe("what was there a moment ago", () => {
   function meanwhile(act: () => void): void {
     room.close();
     let done = false;
-    room = createToolsRoom({
+    room = createToolsFixture({
       posture: "autonomous",
       wrap: (real) => ({
         ...real,

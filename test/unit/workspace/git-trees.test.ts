@@ -2,18 +2,18 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createGitRoom, type GitRoom, put } from "../../support/tools/git-fixture.ts";
+import { createGitFixture, type GitFixture, put } from "../../support/tools/git-fixture.ts";
 import { snapshotTree } from "../../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
-let room: GitRoom;
+let room: GitFixture;
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-git-trees-")));
   home = join(base, "home");
   vi.stubEnv("HOME", home);
   vi.stubEnv("XDG_CONFIG_HOME", undefined);
-  room = createGitRoom({ base, home });
+  room = createGitFixture({ base, home });
   room.answer("allow_once");
 });
 afterEach(() => {
@@ -22,7 +22,7 @@ afterEach(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-const settled = async (of: GitRoom) => {
+const settled = async (of: GitFixture) => {
   expect(await of.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
   expect(of.tools.verifications.takeFailures("q1")).toBe("");
 };
@@ -140,7 +140,7 @@ describe("a linked work tree", () => {
     room.write("a.txt", "work of the owner\n");
     room.write("staged.txt", "staged\n");
     room.git("add", "staged.txt");
-    const side = createGitRoom({ base: join(base, "two"), home, workspace: join(base, "side"), empty: true });
+    const side = createGitFixture({ base: join(base, "two"), home, workspace: join(base, "side"), empty: true });
     side.answer("allow_once");
     try {
       const main = () => ({

@@ -2,15 +2,15 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createGitRoom, type GitRoom, put } from "../../support/tools/git-fixture.ts";
-import type { ToolsRoomOptions } from "../../support/tools-fixture.ts";
+import { createGitFixture, type GitFixture, put } from "../../support/tools/git-fixture.ts";
+import type { ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 let base = "";
-let room: GitRoom;
+let room: GitFixture;
 
-function open(options: ToolsRoomOptions & { empty?: boolean } = {}): void {
+function open(options: ToolsFixtureOptions & { empty?: boolean } = {}): void {
   const home = join(base, "home");
-  room = createGitRoom({ base, home, ...options });
+  room = createGitFixture({ base, home, ...options });
   room.answer("allow_once");
 }
 
@@ -201,7 +201,7 @@ describe("git_commit", () => {
   it("works in a linked work tree and leaves the other one alone", async () => {
     open();
     room.git("worktree", "add", "-q", "-b", "side", join(base, "side"));
-    const side = createGitRoom({ base: join(base, "two"), home: join(base, "home"), workspace: join(base, "side"), empty: true });
+    const side = createGitFixture({ base: join(base, "two"), home: join(base, "home"), workspace: join(base, "side"), empty: true });
     side.write("a.txt", "side\n");
     expect((await side.run("git_commit", { message: "Side", paths: ["a.txt"] })).text).toContain("to side as");
     expect(side.git("log", "-1", "--format=%s side")).toBe("Side side\n");
@@ -211,7 +211,7 @@ describe("git_commit", () => {
 
   it("commits from a folder inside a bigger repository, and only of that folder", async () => {
     open();
-    const inner = createGitRoom({ base: join(base, "two"), home: join(base, "home"), workspace: room.path("dir"), empty: true });
+    const inner = createGitFixture({ base: join(base, "two"), home: join(base, "home"), workspace: room.path("dir"), empty: true });
     inner.write("b.txt", "changed\n");
     room.write("a.txt", "changed above\n");
     expect((await inner.run("git_commit", { message: "Inner", paths: ["."] })).text).toContain("1 file to main");
@@ -256,7 +256,7 @@ describe("git_branch", () => {
   it("says what is missing", async () => {
     open();
     expect((await room.run("git_branch", { name: "x", base: "nowhere" })).text).toContain("There is no nowhere");
-    const bare = createGitRoom({ base: join(base, "two"), home: join(base, "home"), empty: true });
+    const bare = createGitFixture({ base: join(base, "two"), home: join(base, "home"), empty: true });
     bare.gitIn(bare.workspace, "init", "-q");
     expect((await bare.run("git_branch", { name: "x" })).text).toContain("no commits yet");
     expect((await bare.run("git_branch", {})).text).toContain("no commits yet");

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, type ToolsRoom } from "../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
 describe("git tools", () => {
-  let room: ToolsRoom;
+  let room: ToolsFixture;
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "core.hooksPath=/dev/null", ...args], {
       cwd: room.workspace,
@@ -13,7 +13,7 @@ describe("git tools", () => {
       stdio: "pipe",
     });
   beforeEach(() => {
-    room = createToolsRoom();
+    room = createToolsFixture();
     git("init", "-q", "-b", "main");
     room.write("a.txt", "one\n");
     room.write("dir/b.txt", "b\n");
@@ -54,7 +54,7 @@ describe("git tools", () => {
   });
 
   it("show nothing above the workspace", async () => {
-    const inner = createToolsRoom({ workspace: room.path("dir"), dataDir: join(room.dataDir, "inner") });
+    const inner = createToolsFixture({ workspace: room.path("dir"), dataDir: join(room.dataDir, "inner") });
     room.write("a.txt", "changed above\n");
     room.write("dir/b.txt", "changed\n");
     expect((await inner.run("git_status", {})).text).not.toContain("a.txt");
@@ -65,7 +65,7 @@ describe("git tools", () => {
   });
 
   it("say so where there is no repository, and in one without commits", async () => {
-    const empty = createToolsRoom();
+    const empty = createToolsFixture();
     expect(await empty.run("git_status", {})).toMatchObject({ isError: true, text: expect.stringContaining("not a git repository") });
     execFileSync("git", ["init", "-q"], { cwd: empty.workspace });
     expect((await empty.run("git_log", {})).text).toBe("This repository has no commits yet.");

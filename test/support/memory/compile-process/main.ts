@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { openCompilerRoom, workspace } from "../compiler-fixture.ts";
+import { openCompilerFixture, workspace } from "../compiler-fixture.ts";
 import { objectives, remembered, shuffled } from "../remembered.ts";
 
 /**
@@ -20,7 +20,7 @@ const Wish = z.object({
 const soul = { text: "Your constitution (soul v7).\nMission: Keep the harbour of İstanbul running.", version: "v7" };
 
 const wish = Wish.parse(JSON.parse(process.argv[2] ?? "{}"));
-const room = openCompilerRoom({ dataDir: wish.dataDir, now: () => wish.now, soul });
+const room = openCompilerFixture({ dataDir: wish.dataDir, now: () => wish.now, soul });
 if (wish.fill !== undefined) room.put(shuffled(remembered(wish.fill.items, wish.fill.seed), wish.fill.seed));
 for (const item of remembered(wish.disturb, `other ${String(process.pid)}`, `${workspace}-other`)) room.put([item]);
 

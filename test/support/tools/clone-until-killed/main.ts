@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Governance } from "../../../../agent-server/governance/governance.ts";
-import { createToolsRoom } from "../../tools-fixture.ts";
+import { createToolsFixture } from "../../tools-fixture.ts";
 
 const [base = "", url = ""] = process.argv.slice(2);
 /** The gate asks of this machine's server as of any listed host. */
@@ -16,11 +16,11 @@ const listed = (real: Governance): Governance => {
     redeem: (authorization, intent) => real.redeem(authorization, named(intent)),
   };
 };
-const room = createToolsRoom({ base, posture: "autonomous", networkEnabled: () => true, wrap: listed, home: join(base, "home") });
-room.answer("allow_once");
+const fixture = createToolsFixture({ base, posture: "autonomous", networkEnabled: () => true, wrap: listed, home: join(base, "home") });
+fixture.answer("allow_once");
 const watch = setInterval(() => {
-  if (!readdirSync(room.workspace).some((name) => name.includes(`-${process.pid}-`))) return;
+  if (!readdirSync(fixture.workspace).some((name) => name.includes(`-${process.pid}-`))) return;
   clearInterval(watch);
   process.stdout.write("begun\n");
 }, 20);
-await room.run("git_clone", { url, path: "deep/copy" });
+await fixture.run("git_clone", { url, path: "deep/copy" });

@@ -1,19 +1,19 @@
 // A host that is killed. Arguments: folder, then `command SCRIPT` (runs it, watched, and says `running` when it has printed that), `restore ID`
 // (a checkpoint, or q1 for the whole task), or `collect`. Says `begun` right before and `done` after it.
-import { createEffectsRoom } from "../effects-fixture.ts";
+import { createEffectsFixture } from "../effects-fixture.ts";
 
 const [base = "", what = "", argument = ""] = process.argv.slice(2);
-const room = createEffectsRoom({
+const fixture = createEffectsFixture({
   base,
   isQuestOpen: (questId) => questId === "open",
   // Everything that may be collected is old enough.
   ...(what === "collect" ? { now: () => new Date(Date.now() + 3 * 60 * 60_000) } : {}),
 });
-await room.ready;
+await fixture.ready;
 const say = (word: string) => process.stdout.write(`${word}\n`);
 say("begun");
-if (what === "restore") await room.restore.restore(argument === "q1" ? { questId: "q1" } : { id: argument });
-else if (what === "collect") await room.collector.collect();
-else await room.sh(argument, { onOutput: (text) => process.stdout.write(text) });
+if (what === "restore") await fixture.restore.restore(argument === "q1" ? { questId: "q1" } : { id: argument });
+else if (what === "collect") await fixture.collector.collect();
+else await fixture.sh(argument, { onOutput: (text) => process.stdout.write(text) });
 say("done");
-room.close();
+fixture.close();

@@ -1,13 +1,13 @@
 // Applies a patch of all files of the workspace at once, and says so right before. It is killed somewhere in it. Arguments: folder, quest.
 import { readdirSync } from "node:fs";
-import { createToolsRoom } from "../../tools-fixture.ts";
+import { createToolsFixture } from "../../tools-fixture.ts";
 
 const [base = "", questId = ""] = process.argv.slice(2);
-const room = createToolsRoom({ base, posture: "autonomous" });
-const patch = readdirSync(room.workspace)
+const fixture = createToolsFixture({ base, posture: "autonomous" });
+const patch = readdirSync(fixture.workspace)
   .map((name) => `--- a/${name}\n+++ b/${name}\n@@ -1 +1,2 @@\n-first of ${name}\n+patched ${name}\n+by ${questId}\n`)
   .join("");
 process.stdout.write("begun\n");
-await room.run("apply_patch", { patch }, { quest: questId });
+await fixture.run("apply_patch", { patch }, { quest: questId });
 process.stdout.write("done\n");
-room.close();
+fixture.close();

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { anEntry, type CompilerRoom, openCompilerRoom } from "../../../support/memory/compiler-fixture.ts";
+import { anEntry, type CompilerFixture, openCompilerFixture } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
-let rooms: CompilerRoom[];
-const open = (workspace: string, contexts = 3): CompilerRoom => {
-  const room = openCompilerRoom({ dataDir, workspace, settings: { contexts } });
+let rooms: CompilerFixture[];
+const open = (workspace: string, contexts = 3): CompilerFixture => {
+  const room = openCompilerFixture({ dataDir, workspace, settings: { contexts } });
   rooms.push(room);
   return room;
 };

@@ -7,19 +7,19 @@ import { newestWorking } from "../../../../agent-server/memory/compiler/prompt-c
 import {
   anEntry,
   anItem,
-  type CompilerRoom,
-  type CompilerRoomWish,
+  type CompilerFixture,
+  type CompilerFixtureOptions,
   day,
   noon,
-  openCompilerRoom,
+  openCompilerFixture,
 } from "../../../support/memory/compiler-fixture.ts";
 
 const soul = { text: "Your constitution (soul v7).\nMission: Keep the harbour running.", version: "v7" };
 const secret = `sk-ant-api03-${"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789".repeat(3).slice(0, 86)}-AAAAAA`;
 let dataDir: string;
-let rooms: CompilerRoom[];
-const open = (of: Partial<CompilerRoomWish> = {}): CompilerRoom => {
-  const room = openCompilerRoom({ dataDir, ...of });
+let rooms: CompilerFixture[];
+const open = (of: Partial<CompilerFixtureOptions> = {}): CompilerFixture => {
+  const room = openCompilerFixture({ dataDir, ...of });
   rooms.push(room);
   return room;
 };

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSoul } from "../../../../agent-server/governance/soul/soul-document.ts";
 import { soulPrompt } from "../../../../agent-server/governance/soul/soul-prompt.ts";
-import { anEntry, anItem, type CompilerRoom, day, noon, openCompilerRoom } from "../../../support/memory/compiler-fixture.ts";
+import { anEntry, anItem, type CompilerFixture, day, noon, openCompilerFixture } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
-let room: CompilerRoom;
+let room: CompilerFixture;
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-compiler-"));
   writeFileSync(
@@ -17,7 +17,7 @@ beforeAll(() => {
   writeFileSync(join(dataDir, "RULES.md"), "Answer in the language of the question.\n");
   const { document } = readSoul(readFileSync("soul/soul_versions/soul_v1.yaml", "utf8"));
   if (document === null) throw new Error("the shipped soul cannot be read");
-  room = openCompilerRoom({ dataDir, soul: { text: soulPrompt({ version: document.version, document }), version: document.version } });
+  room = openCompilerFixture({ dataDir, soul: { text: soulPrompt({ version: document.version, document }), version: document.version } });
   room.put([
     anEntry({ id: "h1", block: "human", content: "Prefers tabs to spaces." }),
     anEntry({ id: "h2", block: "human", content: "Is new to Rust.", confidence: 0.7 }),

@@ -10,10 +10,10 @@ import { oneLine } from "../../../../agent-server/memory/core-block-text.ts";
 import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
 import {
   anItem,
-  type CompilerRoom,
+  type CompilerFixture,
   day,
   noon,
-  openCompilerRoom,
+  openCompilerFixture,
   type WantedItem,
   workspace,
 } from "../../../support/memory/compiler-fixture.ts";
@@ -113,18 +113,18 @@ const soul = {
 };
 
 let folders: string[];
-let rooms: CompilerRoom[];
+let rooms: CompilerFixture[];
 let settings = MemorySettings.parse({});
 beforeAll(() => {
   folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), "lancelot-compiler-")));
-  rooms = folders.map((dataDir) => openCompilerRoom({ dataDir, soul, settings: () => settings }));
+  rooms = folders.map((dataDir) => openCompilerFixture({ dataDir, soul, settings: () => settings }));
 });
 afterAll(() => {
   for (const room of rooms) room.close();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-const fill = (room: CompilerRoom, items: readonly WantedItem[]): void => {
+const fill = (room: CompilerFixture, items: readonly WantedItem[]): void => {
   room.empty();
   room.put(items);
 };
@@ -175,7 +175,7 @@ function withinBudgets(context: CompiledContext, limits: Budgets, maxTokens: num
 function goodCandidates(
   context: CompiledContext,
   items: readonly WantedItem[],
-  room: CompilerRoom,
+  room: CompilerFixture,
   { questId, chat }: { questId: string | null; chat: { small: boolean } | undefined },
 ): void {
   const { includedItemIds: included, excluded, renderedPrompt } = context;

@@ -5,13 +5,13 @@ import { createGates } from "../../../../agent-server/memory/gates/gates.ts";
 import { createInstructionRules } from "../../../../agent-server/memory/gates/instruction-rules.ts";
 import { MemorySettings } from "../../../../agent-server/memory/memory-settings.ts";
 import type { Author, ProposedEdit, Verdict } from "../../../../agent-server/memory/item-types.ts";
-import { gatesRoom, instructions, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
+import { gatesFixture, instructions, redactor, said, sanitizer } from "../../../support/memory/gates-fixture.ts";
 import { runs } from "../../../support/soak.ts";
 
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
 const system: Author = { by: "system", questId: null };
-const gates = gatesRoom({
+const gates = gatesFixture({
   "message:m1": said("I prefer tabs over spaces."),
   "message:m2": said("From now on run the tests before you commit, always."),
   "message:a1": { source: "agent", text: "The owner prefers tabs over spaces." },

@@ -6,7 +6,7 @@ import { rot13 } from "../../../../agent-server/memory/gates/encoded-runs.ts";
 import { scrub } from "../../../../agent-server/memory/gates/secret-gate.ts";
 import type { Author, ProposedEdit } from "../../../../agent-server/memory/item-types.ts";
 import { secretDisguises } from "../../../support/memory/secret-disguises.ts";
-import { gatesRoom, redactor } from "../../../support/memory/gates-fixture.ts";
+import { gatesFixture, redactor } from "../../../support/memory/gates-fixture.ts";
 import { secretSamples } from "../../../support/secret-samples.ts";
 import { runs } from "../../../support/soak.ts";
 
@@ -97,7 +97,7 @@ describe("secrets", () => {
 });
 
 describe("an edit", () => {
-  const gates = gatesRoom();
+  const gates = gatesFixture();
   const places = ["content", "reason", "selector", "tag", "ref"] as const;
   const edit = (place: (typeof places)[number], text: string): ProposedEdit => ({
     op: place === "selector" ? "replace" : "insert",

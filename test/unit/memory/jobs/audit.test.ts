@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
-let room: UpkeepRoom;
-const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));
+let room: UpkeepFixture;
+const open = (wish: UpkeepWish = {}): UpkeepFixture => (room = openUpkeepFixture(wish));
 beforeEach(() => void open());
 afterEach(() => room.remove());
 const audit = () => room.jobs.runJob("memory_integrity_audit", new AbortController().signal);
@@ -28,7 +28,7 @@ describe("memory as it should be", () => {
 });
 
 describe("what must not be", () => {
-  it.each<[string, (room: UpkeepRoom) => void, RegExp]>([
+  it.each<[string, (room: UpkeepFixture) => void, RegExp]>([
     [
       "a commit without a receipt",
       () => sql("UPDATE memory_commits SET receipt_id = NULL WHERE seq = 1"),

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { condense } from "../../../../agent-server/memory/jobs/compact-working.ts";
-import { openUpkeepRoom, owner, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
-let room: UpkeepRoom;
-const open = (wish: UpkeepWish = {}): UpkeepRoom => (room = openUpkeepRoom(wish));
+let room: UpkeepFixture;
+const open = (wish: UpkeepWish = {}): UpkeepFixture => (room = openUpkeepFixture(wish));
 beforeEach(() => void open());
 afterEach(() => room.remove());
 const hour = 3_600_000;
@@ -28,7 +28,7 @@ describe("working memory past its time", () => {
   });
 
   it("of every workspace is removed, in as many batches as it takes", async () => {
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
+    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere", target: "working", ttlSeconds: 60 }, owner);
     other.close();
     room.commits.apply(

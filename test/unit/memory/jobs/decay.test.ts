@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { weightOf } from "../../../../agent-server/memory/jobs/decay-archival.ts";
-import { openUpkeepRoom, type UpkeepRoom } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, type UpkeepFixture } from "../../../support/memory/upkeep-fixture.ts";
 
 const day = 86_400_000;
 const item = { tier: "archival" as const, confidence: 0.8, provenance: { source: "agent" as const }, reinforcedAt: 0 };
@@ -37,8 +37,8 @@ describe("what an item counts", () => {
 });
 
 describe("the job", () => {
-  let room: UpkeepRoom;
-  beforeEach(() => void (room = openUpkeepRoom()));
+  let room: UpkeepFixture;
+  beforeEach(() => void (room = openUpkeepFixture()));
   afterEach(() => room.remove());
   const run = () => room.jobs.runJob("memory_decay_archival", new AbortController().signal);
   const weights = () => Object.fromEntries(room.items().map(({ content, weight }) => [content, weight]));

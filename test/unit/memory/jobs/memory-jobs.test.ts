@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory.ts";
 import { memoryMethods } from "../../../../agent-server/contract/memory-methods.ts";
-import { Conversation, openUpkeepRoom, type UpkeepRoom, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { Conversation, openUpkeepFixture, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
 
-const rooms: UpkeepRoom[] = [];
-let room: UpkeepRoom;
-const open = (wish: UpkeepWish = {}): UpkeepRoom => {
-  const made = openUpkeepRoom(wish);
+const rooms: UpkeepFixture[] = [];
+let room: UpkeepFixture;
+const open = (wish: UpkeepWish = {}): UpkeepFixture => {
+  const made = openUpkeepFixture(wish);
   rooms.push(made);
   return made;
 };

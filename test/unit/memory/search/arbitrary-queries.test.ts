@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
-import { openSearchRoom } from "../../../support/memory/search-fixture.ts";
+import { openSearchFixture } from "../../../support/memory/search-fixture.ts";
 
-let room: ReturnType<typeof openSearchRoom>;
+let room: ReturnType<typeof openSearchFixture>;
 beforeEach(() => {
-  room = openSearchRoom();
+  room = openSearchFixture();
 });
 afterEach(() => room.close());
 

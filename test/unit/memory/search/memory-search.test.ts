@@ -4,11 +4,11 @@ import "../../../support/properties.ts";
 import { score } from "../../../../agent-server/memory/search/search-ranking.ts";
 import { minScore } from "../../../../agent-server/memory/search/memory-search.ts";
 import { tidyMemoryIndex } from "../../../../agent-server/memory/search/text-index.ts";
-import { day, now, openSearchRoom, wishOf } from "../../../support/memory/search-fixture.ts";
+import { day, now, openSearchFixture, wishOf } from "../../../support/memory/search-fixture.ts";
 
-let room: ReturnType<typeof openSearchRoom>;
+let room: ReturnType<typeof openSearchFixture>;
 beforeEach(() => {
-  room = openSearchRoom({ texts: { "message:m1": "We agreed that the harbour pilot speaks Dutch." } });
+  room = openSearchFixture({ texts: { "message:m1": "We agreed that the harbour pilot speaks Dutch." } });
 });
 afterEach(() => room.close());
 
@@ -209,7 +209,7 @@ describe("ranking", () => {
     const texts = ["port of staging", "staging port", "port", "the staging gateway", "port 8443 of staging", "ports", "staging port!"];
     fc.assert(
       fc.property(fc.shuffledSubarray(texts, { minLength: texts.length }), (order) => {
-        const other = openSearchRoom();
+        const other = openSearchFixture();
         try {
           for (const text of order) other.put(`id-${text}`, text);
           for (const text of texts) room.put(`id-${text}`, text);

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import { openUpkeepRoom, owner, type UpkeepRoom } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture } from "../../../support/memory/upkeep-fixture.ts";
 
-const rooms: UpkeepRoom[] = [];
-let room: UpkeepRoom;
-const open = (): UpkeepRoom => {
-  const made = openUpkeepRoom();
+const rooms: UpkeepFixture[] = [];
+let room: UpkeepFixture;
+const open = (): UpkeepFixture => {
+  const made = openUpkeepFixture();
   rooms.push(made);
   return made;
 };
@@ -16,9 +16,9 @@ beforeEach(() => void (room = open()));
 afterEach(() => {
   for (const one of rooms.splice(0)) one.remove();
 });
-const fileOf = (one: UpkeepRoom, name: string): string => join(one.dataDir, "exports", name);
-const read = (one: UpkeepRoom, name: string): string => readFileSync(fileOf(one, name), "utf8");
-const write = (one: UpkeepRoom, name: string, text: string): string => {
+const fileOf = (one: UpkeepFixture, name: string): string => join(one.dataDir, "exports", name);
+const read = (one: UpkeepFixture, name: string): string => readFileSync(fileOf(one, name), "utf8");
+const write = (one: UpkeepFixture, name: string, text: string): string => {
   const file = join(one.dataDir, name);
   writeFileSync(file, text);
   return file;
@@ -34,7 +34,7 @@ const own = (text: string): unknown[] =>
     .filter((line) => "target" in line)
     .map(({ commitId: _c, version: _v, weight: _w, ...line }) => line)
     .toSorted((a, b) => String(a["id"]).localeCompare(String(b["id"])));
-const contents = (one: UpkeepRoom): string[] =>
+const contents = (one: UpkeepFixture): string[] =>
   one
     .items()
     .map(({ content }) => content)
@@ -45,7 +45,7 @@ const error = async (work: Promise<unknown>): Promise<string> =>
     (thrown: unknown) => (thrown instanceof LancelotError ? `${thrown.code}: ${thrown.message}` : String(thrown)),
   );
 
-function fill(one: UpkeepRoom): void {
+function fill(one: UpkeepFixture): void {
   one.keep({ content: "The port is 8443.", tags: ["network"] });
   one.keep({
     content: "I prefer tabs.",
@@ -68,7 +68,7 @@ function fill(one: UpkeepRoom): void {
 describe("an exported file", () => {
   it("is the owner's alone, has its name when it is whole, and holds what this workspace sees and nothing else", async () => {
     fill(room);
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
+    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere" });
     other.close();
     room.keep({ content: "over soon", target: "working", ttlSeconds: 60 });
@@ -154,7 +154,7 @@ const anyItem = fc.record({
 it("what was exported is imported exactly: the same items with ids, dates, provenance and what use made of them", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyItem, { minLength: 1, maxLength: 5 }), async (some) => {
-      const [from, to] = [openUpkeepRoom(), openUpkeepRoom()];
+      const [from, to] = [openUpkeepFixture(), openUpkeepFixture()];
       try {
         for (const { target, content, confidence, tags, source, age, again } of some) {
           from.clock.now = Date.UTC(2026, 10, 20, 12) - age * 3_000;
@@ -302,7 +302,7 @@ describe("an import", () => {
     expect(room.items()).toMatchObject([{ tier: "archival", provenance: { source: "agent" } }, { content: "Ada works on shop" }]);
   });
 
-  it.each<[string, (one: UpkeepRoom) => string, "merge" | "replace", RegExp]>([
+  it.each<[string, (one: UpkeepFixture) => string, "merge" | "replace", RegExp]>([
     [
       "a file that is cut off",
       (one) =>
@@ -340,7 +340,7 @@ describe("an import", () => {
   });
 
   it("does not take dates of the future, nor ids of another workspace's items", async () => {
-    const other = openUpkeepRoom({ dataDir: room.dataDir, workspace: "/projects/b" });
+    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
     const { diff } = other.keep({ content: "elsewhere" });
     other.close();
     const line = {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import { ableModel, createTasksRoom, scripted, type TasksRoom } from "../../../support/models/tasks-fixture.ts";
+import { ableModel, createTasksFixture, scripted, type TasksFixture } from "../../../support/models/tasks-fixture.ts";
 
-let room: TasksRoom | undefined;
-function open(...over: Parameters<typeof createTasksRoom>): TasksRoom {
-  room = createTasksRoom(...over);
+let room: TasksFixture | undefined;
+function open(...over: Parameters<typeof createTasksFixture>): TasksFixture {
+  room = createTasksFixture(...over);
   return room;
 }
 afterEach(() => {

@@ -2,15 +2,15 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { MemoryCaller } from "../../../../agent-server/tools/tools.ts";
-import { createToolsRoom, type ToolsRoom } from "../../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture } from "../../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 beforeEach(() => {
-  room = createToolsRoom({ posture: "autonomous", memory: {} });
+  fixture = createToolsFixture({ posture: "autonomous", memory: {} });
 });
 afterEach(() => {
-  room.close();
-  rmSync(dirname(room.workspace), { recursive: true, force: true });
+  fixture.close();
+  rmSync(dirname(fixture.workspace), { recursive: true, force: true });
 });
 
 const caller = (by: MemoryCaller["by"], questId: string | null = null): MemoryCaller => ({
@@ -18,20 +18,20 @@ const caller = (by: MemoryCaller["by"], questId: string | null = null): MemoryCa
 });
 const [owner, agent, system] = [caller("owner"), caller("agent", "q1"), caller("system", "q1")];
 const road = () => {
-  if (room.tools.memory === null) throw new Error("no memory");
-  return room.tools.memory;
+  if (fixture.tools.memory === null) throw new Error("no memory");
+  return fixture.tools.memory;
 };
 const memory = () => {
-  if (room.memory === null) throw new Error("no memory");
-  return room.memory;
+  if (fixture.memory === null) throw new Error("no memory");
+  return fixture.memory;
 };
 type Edit = Parameters<ReturnType<typeof road>["edit"]>[0];
 const edit = (content: string, more: Partial<Edit> = {}): Edit => ({
   ...{ op: "insert", target: "archival", content, reason: "Why.", confidence: 0.8, provenance: { source: "agent" } },
   ...more,
 });
-const failures = () => room.ledger.search({ status: "failure", limit: 50 }).items.map(({ actionName }) => actionName);
-const questions = () => room.governance.approvals.list({ status: "pending", limit: 50 });
+const failures = () => fixture.ledger.search({ status: "failure", limit: 50 }).items.map(({ actionName }) => actionName);
+const questions = () => fixture.governance.approvals.list({ status: "pending", limit: 50 });
 
 describe("the owner", () => {
   it("is not asked, and edits core at once", async () => {
@@ -143,13 +143,13 @@ describe("the host by its own rules", () => {
 describe("a secret", () => {
   it("is in no question, receipt or row, whoever is asked", async () => {
     const key = `sk-ant-api03-${"aB3dE5fG7hJ9kL1m".repeat(5)}-AA`;
-    room.answer("deny");
+    fixture.answer("deny");
     await road()
       .edit(edit(`The key is ${key}, for the proxy of everybody.`, { namespace: "global" }), agent)
       .catch(() => undefined);
     await road().remember({ text: `The proxy's key is ${key} and its port 8080.` }, owner);
-    const tables = room.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
-    for (const name of tables) expect(JSON.stringify(room.storage.db.prepare(`SELECT * FROM "${name}"`).all()), name).not.toContain(key);
-    expect(room.governance.approvals.list({ status: "denied", limit: 5 })).toHaveLength(1);
+    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
+    for (const name of tables) expect(JSON.stringify(fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all()), name).not.toContain(key);
+    expect(fixture.governance.approvals.list({ status: "denied", limit: 5 })).toHaveLength(1);
   });
 });

@@ -3,27 +3,27 @@ import { dirname } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../../agent-server/context/context.ts";
 import type { MemoryDeps } from "../../../../agent-server/memory/memory.ts";
-import { createToolsRoom, type ToolsRoom, type ToolsRoomOptions } from "../../../support/tools-fixture.ts";
+import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 afterEach(() => {
-  room.close();
-  rmSync(dirname(room.workspace), { recursive: true, force: true });
+  fixture.close();
+  rmSync(dirname(fixture.workspace), { recursive: true, force: true });
 });
 
 /** What the owner said, by message. */
 const said: Record<string, string> = { "message:m1": "I prefer tabs over spaces, always." };
 const evidence: MemoryDeps["evidence"] = (ref) => (said[ref] === undefined ? null : { source: "user", text: said[ref] });
 
-function open(options: ToolsRoomOptions = {}): void {
-  room = createToolsRoom({ posture: "autonomous", memory: { evidence }, ...options });
+function open(options: ToolsFixtureOptions = {}): void {
+  fixture = createToolsFixture({ posture: "autonomous", memory: { evidence }, ...options });
 }
 const memory = () => {
-  if (room.memory === null) throw new Error("no memory");
-  return room.memory;
+  if (fixture.memory === null) throw new Error("no memory");
+  return fixture.memory;
 };
 const insert = (content: string, more: Record<string, unknown> = {}) =>
-  room.run("memory_insert", { target: "archival", content, reason: "Learned here.", ...more });
+  fixture.run("memory_insert", { target: "archival", content, reason: "Learned here.", ...more });
 const found = (query: string) =>
   memory()
     .search({ query, limit: 10 })
@@ -34,12 +34,12 @@ const ids = () =>
     .items.map(({ item }) => item.id);
 /** Receipts, newest first, without those of decisions that are kept beside. */
 const receipts = (status?: "failure" | "success") =>
-  room.ledger.search({ limit: 200, ...(status === undefined ? {} : { status }) }).items.map(({ actionName }) => actionName);
+  fixture.ledger.search({ limit: 200, ...(status === undefined ? {} : { status }) }).items.map(({ actionName }) => actionName);
 const word = (text: string, what: RegExp) => what.exec(text)?.[0] ?? "";
 const commitIn = (text: string) => word(text, /commit_[0-9a-f]{8}-[\w-]+/);
 
 describe("what the model is offered", () => {
-  const offered = () => room.tools.schemas().filter(({ name }) => name.startsWith("memory_"));
+  const offered = () => fixture.tools.schemas().filter(({ name }) => name.startsWith("memory_"));
 
   it("is nine tools, in words that cost little", () => {
     open();
@@ -71,9 +71,9 @@ describe("what the model is offered", () => {
   });
 
   it("is none of them without a memory", () => {
-    room = createToolsRoom({ posture: "autonomous" });
+    fixture = createToolsFixture({ posture: "autonomous" });
     expect(offered()).toEqual([]);
-    expect(room.tools.memory).toBeNull();
+    expect(fixture.tools.memory).toBeNull();
   });
 });
 
@@ -90,8 +90,8 @@ describe("a single edit", () => {
     });
     const commit = memory().commit(commitIn(outcome.text));
     expect(commit).toMatchObject({ status: "committed", author: "agent", questId: "q1", changes: 1 });
-    expect(room.ledger.get(commit.receiptId ?? "")).toMatchObject({ actionName: "memory.commit", parentId: outcome.receiptId });
-    const later = await room.run("memory_search", { query: "how do I release" }, { quest: "q2" });
+    expect(fixture.ledger.get(commit.receiptId ?? "")).toMatchObject({ actionName: "memory.commit", parentId: outcome.receiptId });
+    const later = await fixture.run("memory_search", { query: "how do I release" }, { quest: "q2" });
     expect(later.text).toContain("The release script is run from the docs folder.");
     expect(later.text).toContain(item?.item.id ?? "?");
     expect(later).toMatchObject({ card: { tier: "T0" } });
@@ -109,12 +109,12 @@ describe("a single edit", () => {
   it("corrects and forgets by text, part or id", async () => {
     open();
     await insert("The port of the server is 8080.");
-    const corrected = await room.run("memory_replace", {
+    const corrected = await fixture.run("memory_replace", {
       ...{ target: "archival", selector: "port of the server", new_content: "The port of the server is 9090.", reason: "It was moved." },
     });
     expect(corrected.isError).toBe(false);
     expect(found("port")).toEqual(["The port of the server is 9090."]);
-    const rethought = await room.run("memory_replace", {
+    const rethought = await fixture.run("memory_replace", {
       ...{ target: "archival", selector: ids()[0], new_content: "The server listens on 9090, the proxy on 443.", reason: "More is known." },
       rethink: "true",
     });
@@ -124,7 +124,7 @@ describe("a single edit", () => {
         .item(ids()[0] ?? "")
         .history.map(({ diff }) => diff.op),
     ).toEqual(["rethink", "replace", "insert"]);
-    const gone = await room.run("memory_delete", { target: "archival", selector: ids()[0], reason: "No server any more." });
+    const gone = await fixture.run("memory_delete", { target: "archival", selector: ids()[0], reason: "No server any more." });
     expect(gone.text).toContain("Forgotten");
     expect(ids()).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe("a single edit", () => {
     expect(outcome.text).toContain(entry?.id ?? "?");
     expect(outcome.text).toContain(entry?.why ?? "?");
     expect(entry).toMatchObject({ target: "core:operating_rules", content: "The tests are run with npm test.", questId: "q1" });
-    expect((await room.run("memory_get_core_blocks", {})).text).not.toContain("The tests are run with npm test.");
+    expect((await fixture.run("memory_get_core_blocks", {})).text).not.toContain("The tests are run with npm test.");
   });
 
   it.each([
@@ -163,8 +163,8 @@ describe("a single edit", () => {
     expect(stored).toContain("The key of the proxy is");
     expect(stored).not.toContain(key);
     expect(outcome.text).toMatch(/Note: .*secret/i);
-    const rows = (room.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[]).map(
-      ({ name }) => JSON.stringify(room.storage.db.prepare(`SELECT * FROM "${name}"`).all()),
+    const rows = (fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[]).map(
+      ({ name }) => JSON.stringify(fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all()),
     );
     expect(rows.join("\n")).not.toContain(key);
   });
@@ -182,12 +182,12 @@ describe("several edits", () => {
         },
       }),
     });
-    const commit_id = commitIn((await room.run("memory_begin_edits", { reason: "Two facts." })).text);
+    const commit_id = commitIn((await fixture.run("memory_begin_edits", { reason: "Two facts." })).text);
     await insert("The api lives in server/.", { commit_id });
     await insert("The pages live in web/.", { commit_id });
     expect(ids()).toEqual([]);
     judged.length = 0;
-    const outcome = await room.run("memory_finish_edits", { commit_id });
+    const outcome = await fixture.run("memory_finish_edits", { commit_id });
     expect(judged).toEqual(["finish", "insert", "insert"]);
     expect(outcome.text).toContain("server/");
     expect(found("live")).toHaveLength(2);
@@ -197,14 +197,14 @@ describe("several edits", () => {
     open();
     await insert("The port is 8080.");
     const [id] = ids();
-    const commit_id = commitIn((await room.run("memory_begin_edits", {})).text);
-    await room.run("memory_replace", { target: "archival", selector: id, new_content: "The port is 1.", reason: "x", commit_id });
-    const first = await room.run(
+    const commit_id = commitIn((await fixture.run("memory_begin_edits", {})).text);
+    await fixture.run("memory_replace", { target: "archival", selector: id, new_content: "The port is 1.", reason: "x", commit_id });
+    const first = await fixture.run(
       "memory_replace",
       { target: "archival", selector: id, new_content: "The port is 2.", reason: "x" },
       { quest: "q2" },
     );
-    const outcome = await room.run("memory_finish_edits", { commit_id });
+    const outcome = await fixture.run("memory_finish_edits", { commit_id });
     expect(outcome).toMatchObject({ isError: true, error: { code: "conflict" } });
     expect(outcome.text).toContain(commitIn(first.text));
     expect(found("port")).toEqual(["The port is 2."]);
@@ -212,10 +212,10 @@ describe("several edits", () => {
 
   it("of another task are not gone on with", async () => {
     open();
-    const commit_id = commitIn((await room.run("memory_begin_edits", {})).text);
+    const commit_id = commitIn((await fixture.run("memory_begin_edits", {})).text);
     for (const tool of ["memory_insert", "memory_finish_edits"]) {
       const args = tool === "memory_insert" ? { target: "archival", content: "Mine.", reason: "x", commit_id } : { commit_id };
-      expect(await room.run(tool, args, { quest: "q2" })).toMatchObject({ isError: true, error: { code: "denied" } });
+      expect(await fixture.run(tool, args, { quest: "q2" })).toMatchObject({ isError: true, error: { code: "denied" } });
     }
     expect(memory().commit(commit_id).status).toBe("open");
   });
@@ -223,10 +223,10 @@ describe("several edits", () => {
   it("that would forget much at once are asked about", async () => {
     open();
     for (let index = 0; index < 11; index += 1) await insert(`Fact number ${index} of eleven.`);
-    const commit_id = commitIn((await room.run("memory_begin_edits", {})).text);
-    for (const id of ids()) await room.run("memory_delete", { target: "archival", selector: id, reason: "x", commit_id });
-    room.answer("deny", "Keep them.");
-    const outcome = await room.run("memory_finish_edits", { commit_id });
+    const commit_id = commitIn((await fixture.run("memory_begin_edits", {})).text);
+    for (const id of ids()) await fixture.run("memory_delete", { target: "archival", selector: id, reason: "x", commit_id });
+    fixture.answer("deny", "Keep them.");
+    const outcome = await fixture.run("memory_finish_edits", { commit_id });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
     expect(outcome.text).toContain("Keep them.");
     expect(ids()).toHaveLength(11);
@@ -246,7 +246,7 @@ describe("a denial", () => {
     const outcome = await insert("x", args);
     expect(outcome).toMatchObject({ isError: true, error: { code: "denied" }, card: { status: "denied" } });
     expect(receipts().slice(0, receipts().length - before)).toEqual(["memory_insert"]);
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt).toMatchObject({ actionName: "memory_insert", status: "failure" });
     expect(receipt?.errorMessage).not.toBe("");
     expect(JSON.stringify({ ...receipt?.metadata, ...receipt?.outputs })).toContain(rule === "" ? '"refusedBy":["memory.' : rule);
@@ -273,7 +273,7 @@ describe("taking back and setting aside", () => {
   it("takes back a commit of the same task without a question, exactly", async () => {
     open();
     const { text } = await insert("The cache is in /tmp.");
-    const outcome = await room.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." });
+    const outcome = await fixture.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." });
     expect(outcome).toMatchObject({ isError: false, card: { tier: "T1", verdict: "allow" } });
     expect(ids()).toEqual([]);
   });
@@ -281,8 +281,8 @@ describe("taking back and setting aside", () => {
   it.each(["deny", "allow_once"] as const)("asks about a commit of another task: %s", async (answer) => {
     open();
     const { text } = await insert("The cache is in /tmp.");
-    room.answer(answer);
-    const outcome = await room.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." }, { quest: "q2" });
+    fixture.answer(answer);
+    const outcome = await fixture.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." }, { quest: "q2" });
     expect(outcome.card.rules?.map(({ id }) => id)).toContain("memory.rollback-foreign");
     expect(outcome.isError).toBe(answer === "deny");
     expect(ids()).toHaveLength(answer === "deny" ? 1 : 0);
@@ -292,10 +292,10 @@ describe("taking back and setting aside", () => {
     open();
     await insert("The cache is in /tmp.");
     const [id] = ids();
-    expect((await room.run("memory_quarantine", { target: id, reason: "It is false." })).text).toMatch(/^Quarantined: .*quarantine_/u);
+    expect((await fixture.run("memory_quarantine", { target: id, reason: "It is false." })).text).toMatch(/^Quarantined: .*quarantine_/u);
     expect(ids()).toEqual([]);
     await insert("The owner prefers tabs over spaces.", { provenance: "message:m1" });
-    const outcome = await room.run("memory_quarantine", { target: ids()[0], reason: "I do not like it." });
+    const outcome = await fixture.run("memory_quarantine", { target: ids()[0], reason: "I do not like it." });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied" } });
     expect(found("tabs")).toHaveLength(1);
   });
@@ -324,19 +324,19 @@ describe("arguments", () => {
 describe("the look afterwards", () => {
   it("tells the model when what is stored is not what was to be", async () => {
     open();
-    room.storage.db.exec(
+    fixture.storage.db.exec(
       "CREATE TRIGGER loses AFTER INSERT ON memory_items BEGIN UPDATE memory_items SET content = 'something else' WHERE seq = new.seq; END",
     );
     await insert("The build is fast.");
-    await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
-    expect(room.tools.verifications.takeFailures("q1")).toContain("differs from what was written");
+    await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+    expect(fixture.tools.verifications.takeFailures("q1")).toContain("differs from what was written");
   });
 
   it("is content with a later change by somebody else", async () => {
     open();
     await insert("The build is fast.");
     memory().quarantineItem({ id: ids()[0] ?? "" }, "x", { by: "owner", questId: null });
-    await room.tools.verifications.settle("q1", { timeoutMs: 20_000 });
-    expect(room.tools.verifications.takeFailures("q1")).toBe("");
+    await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
+    expect(fixture.tools.verifications.takeFailures("q1")).toBe("");
   });
 });

@@ -1,24 +1,24 @@
 import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createToolsRoom, snapshotTree, type ToolsRoom } from "../../../support/tools-fixture.ts";
+import { createToolsFixture, snapshotTree, type ToolsFixture } from "../../../support/tools-fixture.ts";
 
-let room: ToolsRoom;
+let fixture: ToolsFixture;
 
 beforeEach(() => {
-  room = createToolsRoom();
-  room.write("src/a.ts", "export const a = 1;\nexport const total = a + 1;\n");
-  room.write("src/b.ts", "import { a } from './a.ts';\n");
-  room.write("docs/read me.md", "# Title\nTotal is a word.\n");
-  room.write(".hidden", "h\n");
-  room.write(".env", "API_KEY=abc123def456ghi789\n");
-  room.write("bin.dat", Buffer.from([0, 1, 2, 255, 0]));
-  room.write("empty.txt", "");
+  fixture = createToolsFixture();
+  fixture.write("src/a.ts", "export const a = 1;\nexport const total = a + 1;\n");
+  fixture.write("src/b.ts", "import { a } from './a.ts';\n");
+  fixture.write("docs/read me.md", "# Title\nTotal is a word.\n");
+  fixture.write(".hidden", "h\n");
+  fixture.write(".env", "API_KEY=abc123def456ghi789\n");
+  fixture.write("bin.dat", Buffer.from([0, 1, 2, 255, 0]));
+  fixture.write("empty.txt", "");
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 const signal = () => new AbortController().signal;
-const run = (command: string, questId: string | null = null) => room.tools.repl(command, { quest: questId, signal: signal() });
+const run = (command: string, questId: string | null = null) => fixture.tools.repl(command, { quest: questId, signal: signal() });
 const textOf = async (command: string): Promise<string> => {
   const outcome = await run(command);
   expect([command, outcome.isError, outcome.error?.message]).toEqual([command, false, undefined]);
@@ -29,7 +29,7 @@ const refusal = async (command: string): Promise<{ code: string | undefined; tex
   expect([command, outcome.isError]).toEqual([command, true]);
   return { code: outcome.error?.code, text: outcome.text };
 };
-const last = () => room.ledger.search({ limit: 1 }).items[0];
+const last = () => fixture.ledger.search({ limit: 1 }).items[0];
 
 describe("ls", () => {
   it("lists a folder by name, hidden files on request", async () => {
@@ -44,13 +44,13 @@ describe("ls", () => {
   });
 
   it("shows a name with a line feed in it on one line", async () => {
-    room.write("src/odd\nname", "");
+    fixture.write("src/odd\nname", "");
     expect(await textOf("ls src")).toBe("a.ts\nb.ts\nodd?name");
   });
 
   it("leaves a receipt on the same road as any tool", async () => {
     const outcome = await run("ls -la src");
-    expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({
+    expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({
       actionName: "repl.ls",
       status: "success",
       riskTier: "T0",
@@ -68,14 +68,14 @@ describe("cat", () => {
   });
 
   it("bounds long files and says so", async () => {
-    room.write("long.txt", `${"x".repeat(80)}\n`.repeat(5_000));
+    fixture.write("long.txt", `${"x".repeat(80)}\n`.repeat(5_000));
     const text = await textOf("cat long.txt");
     expect(Buffer.byteLength(text)).toBeLessThan(27_000);
     expect(text).toMatch(/\[cut: \d+ more lines/);
   });
 
   it("takes secrets out of what it shows", async () => {
-    room.write("notes.txt", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8 end\n");
+    fixture.write("notes.txt", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8 end\n");
     const text = await textOf("cat notes.txt");
     expect(text).toContain("[redacted:");
     expect(text).not.toContain("ghp_A1b2");
@@ -100,17 +100,17 @@ describe("cat", () => {
   it.runIf(process.platform !== "win32")(
     "does not get at a secret through a link, and not out of the workspace without a word from the owner",
     async () => {
-      symlinkSync(join(room.workspace, ".env"), room.path("innocent.txt"));
+      symlinkSync(join(fixture.workspace, ".env"), fixture.path("innocent.txt"));
       expect((await refusal("cat innocent.txt")).code).toBe("denied");
-      const outside = join(room.workspace, "../outside.txt");
+      const outside = join(fixture.workspace, "../outside.txt");
       writeFileSync(outside, "beyond\n");
-      symlinkSync(outside, room.path("out.txt"));
-      room.answer("deny", "No.");
+      symlinkSync(outside, fixture.path("out.txt"));
+      fixture.answer("deny", "No.");
       for (const command of ["cat out.txt", "cat ../outside.txt", `cat ${outside}`]) {
         const { text } = await refusal(command);
         expect(text).not.toContain("beyond");
       }
-      room.answer("allow_once");
+      fixture.answer("allow_once");
       expect(await textOf("cat out.txt")).toBe("beyond\n");
     },
   );
@@ -171,19 +171,19 @@ describe("find", () => {
   it.each(["-exec rm {} +", "-execdir sh", "-ok rm", "-delete", "-fprint x", "-fprintf x y", "-fls x", "-files0-from x"])(
     "does nothing with what it finds: %s",
     async (expression) => {
-      const before = snapshotTree(room.workspace);
+      const before = snapshotTree(fixture.workspace);
       const { code, text } = await refusal(`find . -name '*.ts' ${expression}`);
       expect([code, text]).toEqual(["invalid_params", expect.stringMatching(/is not run here/)]);
-      expect(snapshotTree(room.workspace)).toEqual(before);
+      expect(snapshotTree(fixture.workspace)).toEqual(before);
     },
   );
 
   it.runIf(process.platform !== "win32")("does not follow links", async () => {
-    const outside = join(room.workspace, "../elsewhere");
+    const outside = join(fixture.workspace, "../elsewhere");
     mkdirSync(outside);
     writeFileSync(join(outside, "deep.ts"), "");
-    symlinkSync(outside, room.path("link"));
-    symlinkSync(room.workspace, room.path("loop"));
+    symlinkSync(outside, fixture.path("link"));
+    symlinkSync(fixture.workspace, fixture.path("loop"));
     expect(await textOf("find . -name '*.ts'")).toBe("./src/a.ts\n./src/b.ts");
     expect(await textOf("find . -type l")).toBe("./link\n./loop");
   });
@@ -191,21 +191,21 @@ describe("find", () => {
 
 describe("cp", () => {
   it("copies a file with its rights, after a checkpoint that brings back what was there", async () => {
-    chmodSync(room.path("src/a.ts"), 0o755);
-    room.write("dist/a.ts", "old\n");
+    chmodSync(fixture.path("src/a.ts"), 0o755);
+    fixture.write("dist/a.ts", "old\n");
     const outcome = await run("cp src/a.ts dist/a.ts", "q1");
     expect([outcome.isError, outcome.text]).toEqual([false, "src/a.ts → dist/a.ts"]);
-    expect(room.read("dist/a.ts")).toBe(room.read("src/a.ts"));
-    if (process.platform !== "win32") expect(statSync(room.path("dist/a.ts")).mode & 0o777).toBe(0o755);
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    expect(fixture.read("dist/a.ts")).toBe(fixture.read("src/a.ts"));
+    if (process.platform !== "win32") expect(statSync(fixture.path("dist/a.ts")).mode & 0o777).toBe(0o755);
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt).toMatchObject({
       actionName: "repl.cp",
       status: "success",
       riskTier: "T1",
       outputs: { checkpointId: expect.any(String) as string },
     });
-    await room.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
-    expect(room.read("dist/a.ts")).toBe("old\n");
+    await fixture.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
+    expect(fixture.read("dist/a.ts")).toBe("old\n");
   });
 
   it.each([
@@ -217,12 +217,12 @@ describe("cp", () => {
     ["cp 'docs/read me.md' \"new name.md\"", ["new name.md"]],
   ])("%s", async (command, made) => {
     await textOf(command);
-    for (const path of made) expect(existsSync(room.path(path))).toBe(true);
+    for (const path of made) expect(existsSync(fixture.path(path))).toBe(true);
   });
 
   it("keeps what is there with -n", async () => {
     expect(await textOf("cp -n src/a.ts src/b.ts")).toContain("Nothing was done");
-    expect(room.read("src/b.ts")).toContain("import");
+    expect(fixture.read("src/b.ts")).toContain("import");
   });
 
   it.each([
@@ -238,55 +238,55 @@ describe("cp", () => {
     ["cp .env env.txt", /Tools do not read them/],
     ["cp -r . copy", /into itself/],
   ])("%s", async (command, words) => {
-    const before = snapshotTree(room.workspace);
+    const before = snapshotTree(fixture.workspace);
     expect((await refusal(command)).text).toMatch(words);
-    expect(snapshotTree(room.workspace)).toEqual(before);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 
   it("does not carry a secret along in a folder", async () => {
-    room.write("conf/.env", "PASSWORD=hunter2hunter2\n");
-    room.write("conf/plain.txt", "x\n");
+    fixture.write("conf/.env", "PASSWORD=hunter2hunter2\n");
+    fixture.write("conf/plain.txt", "x\n");
     const { code } = await refusal("cp -r conf copy");
     expect(code).toBe("denied");
-    expect(existsSync(room.path("copy"))).toBe(false);
+    expect(existsSync(fixture.path("copy"))).toBe(false);
   });
 
   it.each(["cp src/a.ts .vscode/settings.json", "cp src/a.ts .git/hooks/pre-commit", "cp src/a.ts ../beyond.ts"])(
     "%s waits for the owner, whose no leaves nothing",
     async (command) => {
-      room.answer("deny", "No.");
-      const before = snapshotTree(join(room.workspace, ".."), (path) => path.includes("/data"));
+      fixture.answer("deny", "No.");
+      const before = snapshotTree(join(fixture.workspace, ".."), (path) => path.includes("/data"));
       expect((await refusal(command)).code).toBe("denied");
-      expect(snapshotTree(join(room.workspace, ".."), (path) => path.includes("/data"))).toEqual(before);
+      expect(snapshotTree(join(fixture.workspace, ".."), (path) => path.includes("/data"))).toEqual(before);
     },
   );
 
   it("writes nothing in a restricted workspace", async () => {
-    room.close();
-    room = createToolsRoom({ trusted: false });
-    room.write("a.txt", "x");
+    fixture.close();
+    fixture = createToolsFixture({ trusted: false });
+    fixture.write("a.txt", "x");
     expect((await refusal("cp a.txt b.txt")).code).toBe("denied");
-    expect(existsSync(room.path("b.txt"))).toBe(false);
+    expect(existsSync(fixture.path("b.txt"))).toBe(false);
   });
 });
 
 describe("mv", () => {
   it("is a write and a deletion, which the owner is asked for", async () => {
-    room.answer("allow_once");
+    fixture.answer("allow_once");
     const outcome = await run("mv src/b.ts src/c.ts");
     expect([outcome.isError, outcome.text]).toEqual([false, "src/b.ts → src/c.ts"]);
-    expect([existsSync(room.path("src/b.ts")), room.read("src/c.ts")]).toEqual([false, "import { a } from './a.ts';\n"]);
-    const receipt = room.ledger.get(outcome.receiptId ?? "");
+    expect([existsSync(fixture.path("src/b.ts")), fixture.read("src/c.ts")]).toEqual([false, "import { a } from './a.ts';\n"]);
+    const receipt = fixture.ledger.get(outcome.receiptId ?? "");
     expect(receipt?.riskTier).toBe("T3");
-    await room.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
-    expect([existsSync(room.path("src/c.ts")), existsSync(room.path("src/b.ts"))]).toEqual([false, true]);
+    await fixture.tools.checkpoints.restore({ id: String(receipt?.outputs["checkpointId"]) });
+    expect([existsSync(fixture.path("src/c.ts")), existsSync(fixture.path("src/b.ts"))]).toEqual([false, true]);
   });
 
   it("leaves everything when the owner says no", async () => {
-    room.answer("deny", "Keep it.");
-    const before = snapshotTree(room.workspace);
+    fixture.answer("deny", "Keep it.");
+    const before = snapshotTree(fixture.workspace);
     expect((await refusal("mv src/b.ts src/c.ts")).text).toContain("Keep it.");
-    expect(snapshotTree(room.workspace)).toEqual(before);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 
   it("does not move folders", async () => {
