@@ -2,7 +2,8 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ContextService } from "./context/context-service.ts";
 import { notice } from "./notices.ts";
-import type { QuestStore, StoredQuest } from "./quest-store.ts";
+import type { QuestStore } from "./quest-store.ts";
+import type { StoredQuest } from "./stored-quest.ts";
 
 /** `/compact` in the chat. It is for the host: the model is told nothing of it. What came of it stands in the chat. */
 export function createCompactCommand(deps: {
@@ -11,7 +12,7 @@ export function createCompactCommand(deps: {
   redactor: Redactor;
   log: Log;
   /** Throws where another window runs the task. */
-  refuseElsewhere: (stored: StoredQuest) => void;
+  requireNotRunningElsewhere: (stored: StoredQuest) => void;
 }) {
   const { store, contextService, redactor, log } = deps;
   /** Ends the summaries when the host ends. */
@@ -20,7 +21,7 @@ export function createCompactCommand(deps: {
   return {
     send(questId: string | undefined, text: string, focus: string): { questId: string; messageId: string } {
       if (questId === undefined) throw new LancelotError("invalid_params", "There is no task to summarize yet. Send its first message.");
-      deps.refuseElsewhere(store.stored(questId));
+      deps.requireNotRunningElsewhere(store.stored(questId));
       const { id } = store.addMessage({ questId, role: "user", parts: [{ type: "text", text: redactor.text(text).text }] });
       const work = contextService.compact(questId, closing.signal, redactor.text(focus).text).catch((error: unknown) => {
         if (closing.signal.aborted || !store.exists(questId)) return;

@@ -2,8 +2,8 @@ import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { ContextMessage, ContextToolResult, ContextUserContent } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
-import { toldToModel } from "./notices.ts";
-import type { Cut, StoredMessage } from "./quest-store.ts";
+import { memoryNoticeForModel } from "./notices.ts";
+import type { Cut, StoredMessage } from "./stored-quest.ts";
 
 const cutReasons: Record<Cut, string> = {
   interrupted: "because the host ended",
@@ -43,7 +43,7 @@ export function toConversation(messages: readonly StoredMessage[], { cite = fals
 function notesUnder({ id, role, parts }: Message, cite: boolean): ContextUserContent[] {
   if (role !== "user" || !parts.some((part) => part.type === "text")) return [];
   const orders = parts.flatMap((part) =>
-    part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${toldToModel(part)}]`] : [],
+    part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${memoryNoticeForModel(part)}]`] : [],
   );
   const notes = [...orders, ...(cite ? [`[message:${id}]`] : [])];
   return notes.length === 0 ? [] : [{ type: "text", text: `\n\n${notes.join("\n")}` }];

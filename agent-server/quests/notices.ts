@@ -20,12 +20,12 @@ export function notice(level: Notice["level"], text: string, action?: Action): N
 }
 
 /** What the model is told of a notice on memory: what came of the order, not how the owner takes it back. */
-export function toldToModel({ text }: Notice): string {
+export function memoryNoticeForModel({ text }: Notice): string {
   return text.split("\n\n")[0] ?? "";
 }
 
 /** Shows it in a task where it was not shown before. */
-export function tellOnce(store: Pick<QuestStore, "messages" | "addMessage">, questId: string, words: Notice): void {
+export function addNoticeOnce(store: Pick<QuestStore, "messages" | "addMessage">, questId: string, words: Notice): void {
   const told = store
     .messages(questId)
     .some(({ message }) => message.parts.some((part) => part.type === "notice" && part.text === words.text));

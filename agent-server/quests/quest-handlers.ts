@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
 import { asksForCrusader } from "./crusader.ts";
-import type { Quests } from "./types.ts";
+import type { Quests } from "./quests-interface.ts";
 
 type ChatHandlers = Pick<
   Handlers,

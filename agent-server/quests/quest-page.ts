@@ -4,7 +4,7 @@ import { LancelotError } from "../contract/errors.ts";
 const titleLength = 60;
 
 /** What the owner typed. */
-export function ownersText({ parts }: Message): string {
+export function userText({ parts }: Message): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 

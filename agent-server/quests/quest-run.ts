@@ -22,7 +22,7 @@ export interface Run {
   readonly questId: string;
   readonly controller: AbortController;
   /** The owner's message it began with; null when it began otherwise. */
-  readonly begunBy: string | null;
+  readonly startMessageId: string | null;
   /** Root of what this run causes in the ledger. */
   readonly receiptId: string;
   /** Resolves when the loop has unwound; never rejects. */
@@ -47,10 +47,10 @@ export interface Run {
   continuedAfterLimit: boolean;
 }
 
-export function createRun(questId: string, receiptId: string, begunBy: string | null): Run {
+export function createRun(questId: string, receiptId: string, startMessageId: string | null): Run {
   return {
     questId,
-    begunBy,
+    startMessageId,
     receiptId,
     controller: new AbortController(),
     done: Promise.resolve(),

@@ -3,12 +3,12 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { changeMode } from "./crusader.ts";
 import type { RunLoop, TurnDeps } from "./turn-deps.ts";
-import { cacheKeyOf } from "./cache-key.ts";
+import { cacheKeyOf } from "./prompt-cache-key.ts";
 import { notice } from "./notices.ts";
 import type { Outcome } from "./run-outcome.ts";
 import { createRun, type Run } from "./quest-run.ts";
-import type { StoredQuest } from "./quest-store.ts";
-import { settleQuest } from "./settle.ts";
+import type { StoredQuest } from "./stored-quest.ts";
+import { settleQuest } from "./settle-quest.ts";
 
 /** A tool that does not heed its stop is waited for this long (ms) before the quest goes on without it. */
 const unwindMs = 5_000;
@@ -32,22 +32,22 @@ export function createQuestRunner(
   let closed = false;
 
   /** Another living host runs it. A quest that ended its turn and waits for a review runs nowhere. */
-  function heldElsewhere({ quest, hostId }: StoredQuest): boolean {
+  function runsElsewhere({ quest, hostId }: StoredQuest): boolean {
     const running = quest.status === "active" || quest.status === "waiting";
     if (!running || hostId === null || hostId === storage.hostId) return false;
     if (quest.status === "waiting" && quest.waitingFor?.kind === "review" && quest.waitingFor.id === quest.id) return false;
     return storage.hostAlive(hostId);
   }
 
-  function refuseElsewhere(stored: StoredQuest): void {
-    if (heldElsewhere(stored))
+  function requireNotRunningElsewhere(stored: StoredQuest): void {
+    if (runsElsewhere(stored))
       throw new LancelotError("conflict", "This task runs in another window. Go on there, or stop it there first.");
   }
 
   /** Makes the quest this host's, `active`. To be called in the transaction that writes the reason for the start. */
   function claim(questId: string): void {
     if (closed) throw new LancelotError("unavailable", "The agent host is shutting down. Try again when it is back.");
-    refuseElsewhere(store.stored(questId));
+    requireNotRunningElsewhere(store.stored(questId));
     store.patch(questId, { status: "active", hostId: storage.hostId, waitingFor: null, problem: null });
   }
 
@@ -170,7 +170,7 @@ export function createQuestRunner(
 
   return {
     runOf: (questId: string): Run | undefined => runs.get(questId),
-    refuseElsewhere,
+    requireNotRunningElsewhere,
     claim,
     launch,
     end,

@@ -1,3 +1,4 @@
+import type { StoredTurn, StoredMessage, StoredQuest, QuestPatch } from "./stored-quest.ts";
 import { randomUUID } from "node:crypto";
 import {
   type Attachment,
@@ -14,58 +15,8 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { ModelOverride } from "../contract/router.ts";
-import { type ContextUserContent, newMarker } from "../context/context.ts";
-import type { AssistantContent } from "../models/models.ts";
+import { newMarker } from "../context/context.ts";
 import type { Storage } from "../storage/storage.ts";
-
-/** Why an assistant message ends before its end. */
-export type Cut = "interrupted" | "cancelled" | "failed";
-
-/** A message as the model is told it. */
-export type StoredTurn =
-  | { kind: "user"; content: ContextUserContent[] }
-  /** `altered`: calls whose stored arguments differ from the real ones, because a secret was taken out. */
-  | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
-  /** What the host read for a small model, with the request it was read for. */
-  | { kind: "retrieval"; text: string; request: string; findings?: string[] };
-
-/** A message with what only the host knows of it. */
-export interface StoredMessage {
-  message: Message;
-  turn: StoredTurn | null;
-  /** The owner's attachments that were not read yet. */
-  attachments: Attachment[] | null;
-}
-
-/** A quest with what only the host knows of it. */
-export interface StoredQuest {
-  quest: Quest;
-  workspace: string;
-  hostId: string | null;
-  tokenLimit: number;
-  answer: { callId: string; answer: string } | null;
-  reviewed: { accepted: number; rejected: number };
-  smallTold: boolean;
-}
-
-export interface QuestPatch {
-  title?: string;
-  status?: QuestStatus;
-  mode?: Mode;
-  model?: string | null;
-  usage?: Usage;
-  plan?: readonly PlanStep[];
-  waitingFor?: WaitingFor | null;
-  problem?: string | null;
-  receiptId?: string;
-  hostId?: string;
-  tokenLimit?: number;
-  answer?: StoredQuest["answer"];
-  reviewed?: StoredQuest["reviewed"];
-  smallTold?: boolean;
-  override?: ModelOverride | null;
-  context?: NonNullable<Quest["context"]>;
-}
 
 interface QuestRow {
   id: string;
@@ -118,7 +69,7 @@ const patchColumns: Record<keyof QuestPatch, string> = {
   tokenLimit: "token_limit",
   answer: "answer",
   reviewed: "reviewed",
-  smallTold: "small_told",
+  smallModelNoticeShown: "small_told",
   override: "override",
   context: "context",
 };
@@ -321,7 +272,7 @@ function toStored(row: QuestRow): StoredQuest {
     tokenLimit: row.token_limit,
     answer: row.answer === null ? null : (JSON.parse(row.answer) as StoredQuest["answer"]),
     reviewed: JSON.parse(row.reviewed) as StoredQuest["reviewed"],
-    smallTold: row.small_told === 1,
+    smallModelNoticeShown: row.small_told === 1,
     quest: {
       id: row.id,
       title: row.title,

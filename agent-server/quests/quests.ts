@@ -1,4 +1,4 @@
-import type { Quests } from "./types.ts";
+import type { Quests } from "./quests-interface.ts";
 import { realpathSync } from "node:fs";
 import type { Attachment, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
@@ -21,9 +21,9 @@ import { createCompactCommand } from "./compact-command.ts";
 import type { Classify, RunLoop } from "./turn-deps.ts";
 import { createMemoryAtEnd } from "./memory/finished-quest-memory.ts";
 import { overrideQuest } from "./model-override.ts";
-import { createMessagesOfOthers } from "./foreign-messages.ts";
+import { createExternalMessages } from "./external-messages.ts";
 import { createOwnersMemory } from "./memory/owner-memory.ts";
-import { createOwnersMessages } from "./owner-messages.ts";
+import { createUserMessages } from "./user-messages.ts";
 import { createQuestContext } from "./context/quest-context.ts";
 import { questToMarkdown } from "./quest-export.ts";
 import { parseCursor, titleOf, toCursor } from "./quest-page.ts";
@@ -35,20 +35,20 @@ import { answerOf } from "./run-result.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
 import { asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
-import { showFailures } from "./verification-failures.ts";
+import { showVerificationFailures } from "./verification-notices.ts";
 
 export { readAttachments } from "./attachments.ts";
-export { cacheKeyOf } from "./cache-key.ts";
+export { cacheKeyOf } from "./prompt-cache-key.ts";
 export { protectContent, toConversation } from "./conversation.ts";
 export { withoutCrusader } from "./crusader.ts";
 export type { RunMemory } from "./memory/recall.ts";
-export { type Notice, notice, noticeOf, tellOnce } from "./notices.ts";
+export { type Notice, notice, noticeOf, addNoticeOnce } from "./notices.ts";
 export { hasOpenChanges } from "./open-changes.ts";
-export { ownersText } from "./quest-page.ts";
+export { userText } from "./quest-page.ts";
 export type { Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
-export { interruptedOutput, isUnfinished, partialTurn } from "./settle.ts";
+export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
 export type { TurnDeps } from "./turn-deps.ts";
 
@@ -147,7 +147,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     now: deps.now ?? (() => new Date()),
   });
   const { memory } = deps;
-  const others = createMessagesOfOthers(storage);
+  const others = createExternalMessages(storage);
   const recall = createRecall({ memory, store, ledger, log });
   const byRoad = () => tools.memory ?? null;
   const atEnd = createMemoryAtEnd({
@@ -194,9 +194,9 @@ export function createQuests(deps: QuestsDeps): Quests {
   );
 
   let closed = false;
-  const owners = createOwnersMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, others });
-  const compaction = createCompactCommand({ store, contextService, redactor, log, refuseElsewhere: runner.refuseElsewhere });
-  const stopFailures = showFailures({ store, verifications });
+  const owners = createUserMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, others });
+  const compaction = createCompactCommand({ store, contextService, redactor, log, requireNotRunningElsewhere: runner.requireNotRunningElsewhere });
+  const stopFailures = showVerificationFailures({ store, verifications });
   const stopChanges = changes.onChange((change) => {
     // After the decision's own transaction and writes.
     setImmediate(() => continueAfterReview(change.questId));
@@ -247,7 +247,7 @@ export function createQuests(deps: QuestsDeps): Quests {
         runner.launch(sent.questId, "message", { messageId: sent.messageId });
         return sent;
       }
-      runner.refuseElsewhere(store.stored(questId));
+      runner.requireNotRunningElsewhere(store.stored(questId));
       if (replaceMessageId === undefined && runner.runOf(questId) !== undefined)
         return { questId, messageId: join(questId, text, attachments, mode, owner) };
       const replaced = replaceMessageId === undefined ? null : owners.find(questId, replaceMessageId);
@@ -267,21 +267,21 @@ export function createQuests(deps: QuestsDeps): Quests {
 
     async cancel(questId) {
       const stored = store.stored(questId);
-      runner.refuseElsewhere(stored);
+      runner.requireNotRunningElsewhere(stored);
       const { status } = stored.quest;
       if (status === "active" || status === "waiting" || status === "interrupted") await runner.end(questId, "cancelled");
       return store.quest(questId);
     },
 
     steer(questId, text, owner = true) {
-      runner.refuseElsewhere(store.stored(questId));
+      runner.requireNotRunningElsewhere(store.stored(questId));
       if (runner.runOf(questId) === undefined) return { messageId: orchestrator.send({ questId, text }, owner).messageId };
       return { messageId: join(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
     },
 
     answer(questId, callId, answer) {
       const stored = store.stored(questId);
-      runner.refuseElsewhere(stored);
+      runner.requireNotRunningElsewhere(stored);
       const resolve = runner.runOf(questId)?.questions.get(callId);
       const { waitingFor, status } = stored.quest;
       const pending = status === "interrupted" && waitingFor?.kind === "answer" && waitingFor.id === callId;
@@ -343,7 +343,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     resume(id) {
       runner.reconcile();
       const stored = store.stored(id);
-      runner.refuseElsewhere(stored);
+      runner.requireNotRunningElsewhere(stored);
       const { status } = stored.quest;
       if (status === "done") throw new LancelotError("conflict", "This task is done. Send a message to go on with it.");
       if (status === "active" || status === "waiting") throw new LancelotError("conflict", "This task is running already.");
@@ -368,7 +368,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     },
 
     async delete(id) {
-      runner.refuseElsewhere(store.stored(id));
+      runner.requireNotRunningElsewhere(store.stored(id));
       // Its messages go; its receipts stay.
       await recorded(ledger, byHand("quests.delete", id), async () => {
         const unwound = runner.runOf(id) === undefined ? Promise.resolve() : runner.end(id, "cancelled");

@@ -1,6 +1,6 @@
 import type { Quest, ToolPart } from "../contract/chat.ts";
 import type { Result } from "../contract/table.ts";
-import type { StoredMessage } from "./quest-store.ts";
+import type { StoredMessage } from "./stored-quest.ts";
 
 /**
  * How far the answer of a finished request can be relied on, by what the ledger knows, never by what the model says:

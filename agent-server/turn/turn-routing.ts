@@ -5,7 +5,7 @@ import {
   createFailureCounter,
   notice,
   type Notice,
-  ownersText,
+  userText,
   type QuestStore,
   type Run,
   type RunRouting,
@@ -34,7 +34,7 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
       : {
           messageId: asked?.id ?? "",
           type: await typeOf(deps, run),
-          text: asked === undefined ? "" : withoutCrusader(ownersText(asked)),
+          text: asked === undefined ? "" : withoutCrusader(userText(asked)),
           override,
           // The owner's choice begins anew; their words to a loop that runs may lift it, never lower it.
           route: sameChoice ? before.route : null,
@@ -54,7 +54,7 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
  * @param message the answer that failed, still open; absent where none was begun
  * @returns null when it goes on, else the error that ends the run
  */
-export async function goOnElsewhere(deps: Deps, run: Run, route: Route, error: unknown, message?: Message): Promise<unknown> {
+export async function failOver(deps: Deps, run: Run, route: Route, error: unknown, message?: Message): Promise<unknown> {
   let next: Route | null;
   try {
     next = await deps.models.reroute(route, error);
@@ -63,7 +63,7 @@ export async function goOnElsewhere(deps: Deps, run: Run, route: Route, error: u
   }
   run.controller.signal.throwIfAborted();
   if (next === null) return error;
-  const words = takeOver(run, next);
+  const words = switchModel(run, next);
   if (message === undefined) deps.store.addMessage({ questId: run.questId, role: "assistant", parts: [words] });
   else {
     const { answeredBy: _, ...rest } = message;
@@ -76,16 +76,16 @@ export async function goOnElsewhere(deps: Deps, run: Run, route: Route, error: u
  * After answers that were of no use (the same call failing again and again, no words at all): whether a stronger model takes over. What
  * was said and done stays. @returns null when none does
  */
-export async function askStronger({ models }: Deps, run: Run, why: string): Promise<Notice | null> {
+export async function escalate({ models }: Deps, run: Run, why: string): Promise<Notice | null> {
   const route = run.routing?.route;
   if (route === undefined || route === null) return null;
   const useless = new LancelotError("unavailable", why, { data: { reason: "answer" } });
   const next = await models.reroute(route, useless).catch(() => null);
   run.controller.signal.throwIfAborted();
-  return next === null ? null : takeOver(run, next);
+  return next === null ? null : switchModel(run, next);
 }
 
-function takeOver(run: Run, next: Route): Notice {
+function switchModel(run: Run, next: Route): Notice {
   if (run.routing !== null) run.routing.next = next;
   // What one model could not do says nothing about the other.
   run.failures = createFailureCounter();
@@ -97,7 +97,7 @@ function lastAsked(store: QuestStore, questId: string): Message | undefined {
 }
 
 function asked(store: QuestStore, questId: string): Message[] {
-  return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && ownersText(message) !== "" ? [message] : []));
+  return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && userText(message) !== "" ? [message] : []));
 }
 
 /**
@@ -105,7 +105,7 @@ function asked(store: QuestStore, questId: string): Message[] {
  * before is typed by words alone, so that nothing is asked twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
-  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(ownersText(message)));
+  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
   const text = messages.at(-1) ?? "";
   const before = messages.slice(0, -1).reduce<TaskType | null>((type, words) => taskTypeOf({ text: words, before: type }), null);
   const byWords = taskTypeOf({ text, before });

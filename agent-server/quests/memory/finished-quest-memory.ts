@@ -8,8 +8,9 @@ import type { MemoryByRoad, MemoryCaller } from "../../tools/tools.ts";
 import { maxProposals, newProposals, type Proposal, proposalsByRules, proposalsOfModel } from "./memory-proposals.ts";
 import { quotedFacts } from "./memory-quotes.ts";
 import { notice } from "../notices.ts";
-import { ownersText } from "../quest-page.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import { userText } from "../quest-page.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 export interface EndedQuest {
   readonly questId: string;
@@ -88,7 +89,7 @@ export function createMemoryAtEnd(deps: Deps): MemoryAtEnd {
     if (extract === null || questId === null) return [];
     const said = messages.flatMap(({ message, turn }) =>
       message.role === "user" && turn?.kind === "user" && !suspicious.has(message.id)
-        ? [{ id: message.id, text: ownersText(message) }]
+        ? [{ id: message.id, text: userText(message) }]
         : [],
     );
     try {

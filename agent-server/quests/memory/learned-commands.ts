@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** A command that a task learned works, with the receipt that shows it. */
 export interface WorkingCommand {

@@ -2,8 +2,8 @@ import type { Memory, ProposedEdit } from "../../memory/memory.ts";
 import { workingCommands } from "./learned-commands.ts";
 import { statementsIn } from "./memory-statements.ts";
 import type { QuotedFact } from "./memory-quotes.ts";
-import { ownersText } from "../quest-page.ts";
-import type { StoredMessage } from "../quest-store.ts";
+import { userText } from "../quest-page.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** From one task, at most. */
 export const maxProposals = 5;
@@ -28,7 +28,7 @@ export function proposalsByRules(
   const said = messages
     .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && !suspicious.has(message.id))
     .flatMap(({ message }) =>
-      statementsIn(ownersText(message)).map((statement) =>
+      statementsIn(userText(message)).map((statement) =>
         ofTheOwner(statement.content, message.id, statement.confidence, placeOf, statement.kind),
       ),
     );

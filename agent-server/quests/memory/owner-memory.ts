@@ -4,11 +4,12 @@ import type { Memory } from "../../memory/memory.ts";
 import type { Log } from "../../security/security.ts";
 import type { MemoryByRoad, MemoryCaller } from "../../tools/tools.ts";
 import { type MemoryOrder, memoryOrders } from "./memory-orders.ts";
-import type { MessagesOfOthers } from "../foreign-messages.ts";
-import { type Notice, notice, toldToModel } from "../notices.ts";
-import { ownersText } from "../quest-page.ts";
+import type { ExternalMessages } from "../external-messages.ts";
+import { type Notice, notice, memoryNoticeForModel } from "../notices.ts";
+import { userText } from "../quest-page.ts";
 import type { Run } from "../quest-run.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** Items that are listed where several may be meant, or are asked for. */
 const listed = 10;
@@ -47,7 +48,7 @@ export function createOwnersMemory(deps: {
   byRoad: () => MemoryByRoad | null;
   store: QuestStore;
   /** Who sends without the owner token orders nothing. */
-  others: Pick<MessagesOfOthers, "has">;
+  others: Pick<ExternalMessages, "has">;
   log: Log;
 }): OwnersMemory {
   const { memory, store } = deps;
@@ -78,8 +79,8 @@ export function createOwnersMemory(deps: {
       const caller: MemoryCaller = { by: "owner", questId, parentId: run.receiptId, signal: run.controller.signal };
       for (const { message } of messages) {
         const isNew = !message.parts.some((part) => part.type === "notice" && part.action === "open_memory");
-        const { orders, only } = memoryOrders(ownersText(message));
-        const isCommand = ownersText(message).trim().startsWith("/");
+        const { orders, only } = memoryOrders(userText(message));
+        const isCommand = userText(message).trim().startsWith("/");
         // Without memory the owner's words are as any others, but for a command that would do nothing.
         if (!isNew || orders.length === 0 || (memory?.enabled() !== true && !isCommand)) continue;
         const told: Told[] = [];
@@ -95,13 +96,13 @@ export function createOwnersMemory(deps: {
         }
         if (told.length === 0) continue;
         const words = wordsOf(told);
-        const alone = only && run.begunBy === message.id && messages.at(-1)?.message.id === message.id;
+        const alone = only && run.startMessageId === message.id && messages.at(-1)?.message.id === message.id;
         if (alone) {
           store.addMessage({
             questId,
             role: "assistant",
             parts: [words],
-            turn: { kind: "assistant", content: [{ type: "text", text: toldToModel(words) }], cut: null, altered: [] },
+            turn: { kind: "assistant", content: [{ type: "text", text: memoryNoticeForModel(words) }], cut: null, altered: [] },
           });
         } else store.saveMessage({ ...message, parts: [...message.parts, words] });
       }
@@ -118,7 +119,7 @@ function unanswered(messages: readonly StoredMessage[]): StoredMessage[] {
   const answered = messages.findLastIndex(({ turn }) => turn?.kind === "assistant");
   return messages
     .slice(answered + 1)
-    .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
+    .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && userText(message).trim() !== "");
 }
 
 async function remember(memory: Remembered, road: MemoryByRoad, text: string, ref: string, caller: MemoryCaller): Promise<Told> {

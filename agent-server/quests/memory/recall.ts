@@ -4,8 +4,8 @@ import type { Memory } from "../../memory/memory.ts";
 import type { ActiveModel } from "../../models/models.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import { notice, tellOnce } from "../notices.ts";
-import { ownersText } from "../quest-page.ts";
+import { notice, addNoticeOnce } from "../notices.ts";
+import { userText } from "../quest-page.ts";
 import type { QuestStore } from "../quest-store.ts";
 
 /** Tokens of what is remembered for a model with little room. */
@@ -59,7 +59,7 @@ export function createRecall(deps: {
         { actionType: "system", actionName: "memory.recall", inputs: { small }, riskTier: "T0", ...trace },
         { status: "failure", errorMessage: error instanceof LancelotError ? error.message : failedWords },
       );
-      tellOnce(store, questId, notice("warning", failedWords, "show_log"));
+      addNoticeOnce(store, questId, notice("warning", failedWords, "show_log"));
       return "";
     }
   }
@@ -91,8 +91,8 @@ export function createRecall(deps: {
 export function objectiveOf(store: Pick<QuestStore, "messages" | "quest">, questId: string): string {
   const asked = store
     .messages(questId)
-    .findLast(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
-  const words = asked === undefined ? "" : ownersText(asked.message).trim();
+    .findLast(({ message, turn }) => message.role === "user" && turn?.kind === "user" && userText(message).trim() !== "");
+  const words = asked === undefined ? "" : userText(asked.message).trim();
   const bounded =
     words.length <= objective.head + objective.tail ? words : `${words.slice(0, objective.head)}\n…\n${words.slice(-objective.tail)}`;
   const { title } = store.quest(questId);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../../agent-server/contract/chat.ts";
 import { workingCommands } from "../../../../agent-server/quests/memory/learned-commands.ts";
-import type { StoredMessage } from "../../../../agent-server/quests/quest-store.ts";
+import type { StoredMessage } from "../../../../agent-server/quests/stored-quest.ts";
 
 type Ran = { text: string; exitCode?: number; cwd?: string; tool?: string; status?: ToolPart["status"]; ended?: "exit" | "timeout" };
 

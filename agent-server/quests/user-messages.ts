@@ -8,8 +8,8 @@ import { attachmentPart, findMentions, protectAttachment } from "./attachments.t
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
-import { ownersText, titleOf } from "./quest-page.ts";
-import type { MessagesOfOthers } from "./foreign-messages.ts";
+import { userText, titleOf } from "./quest-page.ts";
+import type { ExternalMessages } from "./external-messages.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { expandSlashCommand } from "./slash-commands.ts";
 
@@ -22,11 +22,11 @@ interface Deps {
   /** Hides a quest's secrets in a way that its file tools can take back. */
   redactorOf: (questId: string) => Redactor;
   sanitizer: Sanitizer | undefined;
-  others: MessagesOfOthers;
+  others: ExternalMessages;
 }
 
 /** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
-export interface OwnersMessages {
+export interface UserMessages {
   /** `owner`: it came with the owner token. */
   add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
   /** @throws LancelotError `not_found` for what is no message of the owner's in this task (any more). */
@@ -35,7 +35,7 @@ export interface OwnersMessages {
   rewind(questId: string, from: Message, text: string): () => Promise<void>;
 }
 
-export function createOwnersMessages(deps: Deps): OwnersMessages {
+export function createUserMessages(deps: Deps): UserMessages {
   const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
   return {
     add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
@@ -76,7 +76,7 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
 
     find(questId: string, messageId: string): Message {
       const message = store.message(messageId)?.message;
-      if (message?.questId !== questId || message.role !== "user" || ownersText(message) === "") {
+      if (message?.questId !== questId || message.role !== "user" || userText(message) === "") {
         throw new LancelotError("not_found", "That message is no longer part of this task. Send it as a new one.");
       }
       return message;
@@ -90,7 +90,7 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
         ),
       );
       store.removeFrom(questId, from.seq);
-      const before = titleOf(ownersText(from));
+      const before = titleOf(userText(from));
       const automatic = from.seq === 0 && store.quest(questId).title === before;
       store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
       return async () => {

@@ -1,7 +1,7 @@
-import type { StoredMessage } from "./quest-store.ts";
+import type { StoredMessage } from "./stored-quest.ts";
 
 /** Something the owner said: a message, or an answer to a question. */
-export interface OwnersWords {
+export interface UserStatement {
   /** The question it answers; null of a message. */
   readonly question: string | null;
   readonly text: string;
@@ -34,8 +34,8 @@ export function ruleSentences(text: string): string[] {
 }
 
 /** Everything the owner said in these messages, in order: their messages and their answers, without what they attached. */
-export function ownersWords(messages: readonly StoredMessage[]): OwnersWords[] {
-  return messages.flatMap(({ message, turn }): OwnersWords[] => {
+export function userStatements(messages: readonly StoredMessage[]): UserStatement[] {
+  return messages.flatMap(({ message, turn }): UserStatement[] => {
     if (turn?.kind === "user" && message.role === "user" && message.parts.some((part) => part.type === "text")) {
       const text = turn.content
         .map((item) => (item.type === "text" && item.attached !== true ? item.text : ""))
@@ -43,7 +43,7 @@ export function ownersWords(messages: readonly StoredMessage[]): OwnersWords[] {
         .trim();
       return text === "" ? [] : [{ question: null, text }];
     }
-    return message.parts.flatMap((part): OwnersWords[] => {
+    return message.parts.flatMap((part): UserStatement[] => {
       if (part.type !== "tool" || part.tool !== "ask_owner" || part.status !== "success" || part.output === null) return [];
       const question = part.args["question"];
       return [{ question: typeof question === "string" ? question : "", text: part.output }];

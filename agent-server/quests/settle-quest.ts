@@ -1,6 +1,7 @@
 import type { Part, ToolPart } from "../contract/chat.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Cut, QuestStore, StoredMessage } from "./quest-store.ts";
+import type { QuestStore } from "./quest-store.ts";
+import type { Cut, StoredMessage } from "./stored-quest.ts";
 
 export const interruptedOutput = "interrupted: the host ended; it was not run again";
 const words: Record<Exclude<Cut, "failed">, { running: string; queued: string }> = {

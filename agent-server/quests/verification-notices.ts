@@ -3,7 +3,7 @@ import { notice } from "./notices.ts";
 import type { QuestStore } from "./quest-store.ts";
 
 /** Shows the owner, in the task it belongs to, what failed its verification. Returns how to stop. */
-export function showFailures({
+export function showVerificationFailures({
   store,
   verifications,
 }: {
