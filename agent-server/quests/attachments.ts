@@ -39,7 +39,7 @@ export function protectAttachment(attachment: Attachment, redactor: Redactor): A
 
 /** Attachments as the model gets them, before the owner's words; what could not be attached comes as a notice. */
 export async function readAttachments(
-  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer | undefined },
+  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer },
   attachments: readonly Attachment[],
   trace: Trace,
 ): Promise<{ content: ContextUserContent[]; problems: Part[] }> {
@@ -52,7 +52,7 @@ export async function readAttachments(
         break;
       case "selection": {
         const title = `Lines ${String(attachment.startLine)} to ${String(attachment.endLine)} of ${attachment.path}, selected by the owner`;
-        const findings = sanitizer?.inspect(attachment.text).findings.map(({ rule }) => rule) ?? [];
+        const findings = sanitizer.inspect(attachment.text).findings.map(({ rule }) => rule);
         content.push({
           type: "text",
           text: fence(title, redactor.text(attachment.text).text),

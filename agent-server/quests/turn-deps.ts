@@ -42,8 +42,7 @@ export interface TurnDeps {
   redactor: Redactor;
   /** What a quest's own secrets are taken out with, so that they can be put back into files. */
   redactorOf: (questId: string) => Redactor;
-  /** Without one nothing is looked for in texts. */
-  sanitizer: Sanitizer | undefined;
+  sanitizer: Sanitizer;
   emit: Emit;
   /** False where nobody can answer a question. */
   canAsk: boolean;

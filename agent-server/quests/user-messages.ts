@@ -21,8 +21,8 @@ interface Deps {
   redactor: Redactor;
   /** Hides a quest's secrets in a way that its file tools can take back. */
   redactorOf: (questId: string) => Redactor;
-  sanitizer: Sanitizer | undefined;
-  others: ExternalMessages;
+  sanitizer: Sanitizer;
+  externalMessages: ExternalMessages;
 }
 
 /** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
@@ -36,12 +36,12 @@ export interface UserMessages {
 }
 
 export function createUserMessages(deps: Deps): UserMessages {
-  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
+  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages } = deps;
   return {
     add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
       const safe = redactor.text(text).text;
       const reversible = redactorOf(questId);
-      const suspicious = sanitizer?.inspect(text).findings ?? [];
+      const suspicious = sanitizer.inspect(text).findings;
       const mentioned = [...new Set([...findMentions(safe, governance), ...findNamedFiles(withoutCrusader(safe), governance)])].filter(
         (path) => !attached.some((one) => one.type === "file" && one.path === path),
       );
@@ -57,7 +57,7 @@ export function createUserMessages(deps: Deps): UserMessages {
         turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
         ...(attachments.length === 0 ? {} : { attachments }),
       });
-      if (!owner) others.add(message.id);
+      if (!owner) externalMessages.add(message.id);
       if (suspicious.length > 0) {
         ledger.record(
           {
