@@ -1,8 +1,8 @@
 import type { Storage } from "../storage/storage.ts";
 
 /**
- * Messages that came without the owner token, from a program that was given the gateway's own token. They are worked on like the owner's,
- * but are no evidence of what the owner said, and order nothing of memory in the owner's name.
+ * Messages that a program sent with the gateway's token, without the owner token. A quest processes them like any message, but they
+ * are no evidence of what the user said, and cannot change memory in the user's name.
  */
 export interface ExternalMessages {
   add(messageId: string): void;

@@ -4,46 +4,46 @@ import type { ModelOverride } from "../contract/router.ts";
 import type { Route, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
 
-/** Where the calls of a run go. */
+/** The routing of the model calls of a run. */
 export interface RunRouting {
-  /** The owner's message it was decided for, its type and words. */
+  /** The message that the decision was made for. */
   readonly messageId: string;
   readonly type: TaskType;
   readonly text: string;
   readonly override: ModelOverride | undefined;
-  /** Of the last step: a tool loop that goes on keeps its lane. */
+  /** The route of the last step, because a continuing tool loop keeps its lane. */
   route: Route | null;
-  /** Decided for the next step already, since the last one failed. */
+  /** The route of the next step when the last one failed; null otherwise. */
   next: Route | null;
 }
 
-/** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */
+/** One run of a quest in this host, from its start (a message, resume, a finished review) to its end. */
 export interface Run {
   readonly questId: string;
   readonly controller: AbortController;
-  /** The owner's message it began with; null when it began otherwise. */
+  /** The message that started the run; null after a resume or review. */
   readonly startMessageId: string | null;
-  /** Root of what this run causes in the ledger. */
+  /** The root of all receipts of this run. */
   readonly receiptId: string;
-  /** Resolves when the loop has unwound; never rejects. */
+  /** Resolves when the loop has returned; never rejects. */
   done: Promise<void>;
-  /** Set when the run was ended from outside: from then on the loop writes nothing more. */
+  /** True after the run was ended from outside; the loop then writes nothing more. */
   ended: boolean;
-  /** Stores the text streamed so far; set while an answer streams. */
+  /** Stores the text that was streamed so far; null unless an answer streams. */
   flush: (() => void) | null;
-  /** What the owner has to do before tools go on, by tool call. */
+  /** Approvals, answers and reviews that tool calls wait for, by call id. */
   readonly waits: Map<string, WaitingFor>;
-  /** Open questions of ask_owner, by tool call. */
+  /** Open `ask_owner` questions, by call id. */
   readonly questions: Map<string, (answer: string) => void>;
   failures: ReturnType<typeof createFailureCounter>;
-  /** Where its calls of models go; null before the first. */
+  /** Null before the first model call. */
   routing: RunRouting | null;
-  /** What the last prompt took. */
-  prompted: Quest["context"];
+  /** Tokens and window of the last prompt. */
+  promptSize: Quest["context"];
   turns: number;
-  /** The run gave the owner some text or called a tool. */
+  /** True after the run produced text or called a tool. */
   answered: boolean;
-  /** The length limit was met and the model told to go on. */
+  /** True after the model was asked to continue an answer that reached the length limit. */
   continuedAfterLimit: boolean;
 }
 
@@ -60,7 +60,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     questions: new Map(),
     failures: createFailureCounter(),
     routing: null,
-    prompted: undefined,
+    promptSize: undefined,
     turns: 0,
     answered: false,
     continuedAfterLimit: false,

@@ -10,10 +10,10 @@ import { type MessageRow, patchColumns, type QuestRow, searchText, toColumn, toS
 
 export type QuestStore = ReturnType<typeof createQuestStore>;
 
-/** Quests and messages in the database. Every write is committed and told as an event before it returns. */
+/** Stores quests and messages. Every write is committed, and emits its event, before the function returns. */
 export function createQuestStore({
   storage,
-  emit: tell,
+  emit: emitNow,
   now,
   costOf = () => null,
 }: {
@@ -24,10 +24,10 @@ export function createQuestStore({
   costOf?: (questId: string) => number | null;
 }) {
   const { db } = storage;
-  // What was rolled back is never told.
+  // A transaction that is rolled back must emit no events.
   const emit: Emit = (topic, payload) => {
     storage.afterTransaction((committed) => {
-      if (committed) tell(topic, payload);
+      if (committed) emitNow(topic, payload);
     });
   };
   const statements = {
@@ -61,7 +61,7 @@ export function createQuestStore({
 
   function stored(id: string): StoredQuest {
     const row = statements.quest.get(id);
-    if (row === undefined) throw new LancelotError("not_found", "There is no such quest; it may have been deleted.");
+    if (row === undefined) throw new LancelotError("not_found", "This task does not exist. It may have been deleted.");
     return withCost(row);
   }
 
@@ -93,7 +93,7 @@ export function createQuestStore({
       return id;
     },
 
-    /** Writes the named columns, tells the world, and returns the quest as it is now. */
+    /** Updates the given columns, emits the quest, and returns it. */
     patch(id: string, patch: QuestPatch): Quest {
       const keys = (Object.keys(patch) as (keyof QuestPatch)[]).filter((key) => patch[key] !== undefined);
       const name = keys.join();
@@ -111,7 +111,7 @@ export function createQuestStore({
       return quest;
     },
 
-    /** The word in the marks around data, the same for every prompt of a quest. No event and no message carries it. */
+    /** The secret marker that delimits data in the prompts of a quest. No event and no message contains it. */
     marker(id: string): string {
       const { marker } = statements.quest.get(id) ?? {};
       if (typeof marker === "string") return marker;
@@ -124,7 +124,7 @@ export function createQuestStore({
       emit("questDeleted", { id });
     },
 
-    /** Quests that some host runs or ran when it ended. */
+    /** Quests with a run in some host, or in a host that crashed. */
     running: (): StoredQuest[] => statements.running.all().map(withCost),
 
     list(filter: { workspace: string; query: string | undefined; limit: number; before: { at: string; id: string } | null }): Quest[] {
@@ -173,7 +173,7 @@ export function createQuestStore({
       return message;
     },
 
-    /** Stores a message's parts; with `turn`, also what the model is told of it, in the same transaction. */
+    /** Stores the parts of a message, and with `turn` also its content for the model, in the same transaction. */
     saveMessage(message: Message, turn?: StoredTurn | null): void {
       storage.transaction(() => {
         saveRow(message);
@@ -182,7 +182,7 @@ export function createQuestStore({
       emit("message", structuredClone(message));
     },
 
-    /** Stores the text streamed so far, without an event: the deltas have told it. */
+    /** Stores the text that was streamed so far. It emits no event, because the deltas already did. */
     keepStreamed: saveRow,
 
     removeFrom(questId: string, fromSeq: number): void {

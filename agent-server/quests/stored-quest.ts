@@ -4,26 +4,26 @@ import type { ModelOverride } from "../contract/router.ts";
 import { type ContextUserContent } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 
-/** Why an assistant message ends before its end. */
+/** Why an assistant message is incomplete. */
 export type Cut = "interrupted" | "cancelled" | "failed";
 
-/** A message as the model is told it. */
+/** The content of a message for the model. */
 export type StoredTurn =
   | { kind: "user"; content: ContextUserContent[] }
-  /** `altered`: calls whose stored arguments differ from the real ones, because a secret was taken out. */
+  /** `altered`: calls whose stored arguments differ from the real ones, because a secret was redacted. */
   | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
-  /** What the host read for a small model, with the request it was read for. */
+  /** Text that the host retrieved for a small model, with the request it belongs to. */
   | { kind: "retrieval"; text: string; request: string; findings?: string[] };
 
-/** A message with what only the host knows of it. */
+/** A message with its host-only data. */
 export interface StoredMessage {
   message: Message;
   turn: StoredTurn | null;
-  /** The owner's attachments that were not read yet. */
+  /** Attachments that were not read yet; null when none are pending. */
   attachments: Attachment[] | null;
 }
 
-/** A quest with what only the host knows of it. */
+/** A quest with its host-only data. */
 export interface StoredQuest {
   quest: Quest;
   workspace: string;

@@ -19,19 +19,19 @@ interface Deps {
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
-  /** Hides a quest's secrets in a way that its file tools can take back. */
+  /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */
   redactorOf: (questId: string) => Redactor;
   sanitizer: Sanitizer;
   externalMessages: ExternalMessages;
 }
 
-/** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
+/** Stores messages of the user with their attachments and mentioned files, finds them, and rewinds a quest to one. */
 export interface UserMessages {
-  /** `owner`: it came with the owner token. */
+  /** @param owner true when the message came with the owner token */
   add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
-  /** @throws LancelotError `not_found` for what is no message of the owner's in this task (any more). */
+  /** @throws LancelotError `not_found` unless it is a message of the user in this quest. */
   find(questId: string, messageId: string): Message;
-  /** Takes back a message and all that followed. What is returned rejects, afterwards, what it proposed and nobody decided. */
+  /** Removes a message and all later ones. @returns rejects the undecided changes that the removed messages proposed; call it afterwards */
   rewind(questId: string, from: Message, text: string): () => Promise<void>;
 }
 
@@ -97,23 +97,23 @@ export function createUserMessages(deps: Deps): UserMessages {
         for (const change of changes.list({ questId, open: true, limit: 500 })) {
           if (made.has(change.id)) await changes.decide(change.id, "reject");
         }
-        // The model no longer knows of these proposals, so it need not hear what became of them.
+        // The model no longer sees these proposals, so it must not get their review.
         if (made.size > 0) changes.takeReview(questId);
       };
     },
   };
 }
 
-/** The owner's words are theirs: they are told what reads like an order past them, in case they pasted it, and it is sent as it is. */
+/** Warns about prompt injections in a message that the user may have pasted. The message is sent unchanged. */
 function warning(suspicious: readonly InjectionFinding[], redactor: Redactor): Part[] {
   const [first] = suspicious;
   if (first === undefined) return [];
   const quoted = redactor.text(first.match).text;
-  const words = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
+  const excerpt = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
   return [
     notice(
       "warning",
-      `This message holds words that read like orders past you${words}. It was sent as it is. If you pasted it from somewhere, check it; rules and approvals hold whatever it says.`,
+      `This message may contain a prompt injection${excerpt}. It was sent unchanged. If you pasted it, check its source. Rules and approvals still apply.`,
     ),
   ];
 }

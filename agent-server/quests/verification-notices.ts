@@ -2,7 +2,7 @@ import type { Execution } from "../execution/execution.ts";
 import { notice } from "./notices.ts";
 import type { QuestStore } from "./quest-store.ts";
 
-/** Shows the owner, in the task it belongs to, what failed its verification. Returns how to stop. */
+/** Adds a notice to the quest of each action that failed its verification. @returns stops it */
 export function showVerificationFailures({
   store,
   verifications,

@@ -38,7 +38,7 @@ export async function useAnswer(
     const { usage } = store.quest(run.questId);
     store.patch(run.questId, {
       usage: addUsage(usage, done.usage),
-      ...(run.prompted === undefined ? {} : { context: run.prompted }),
+      ...(run.promptSize === undefined ? {} : { context: run.promptSize }),
     });
     message.open = calls.length > 0;
     const cut = refused ? "failed" : null;

@@ -156,7 +156,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: Surroundings, 
 
   const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
   const { system, fitted, tools, answer, problem } = prompted;
-  run.prompted = { tokens: prompted.tokens, window: prompted.window };
+  run.promptSize = { tokens: prompted.tokens, window: prompted.window };
   if (problem !== null) {
     const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
     if ((await failOver(deps, run, route, tooLong)) === null) return null;
