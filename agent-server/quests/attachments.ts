@@ -5,10 +5,10 @@ import type { Governance } from "../governance/governance.ts";
 import type { Redactor, Sanitizer } from "../security/security.ts";
 import { notice } from "./notices.ts";
 
-/** More mentions than this in one message are text. */
+/** Further mentions in the same message are treated as text. */
 const maxMentions = 20;
 
-/** Files and folders the text names with `@path`; only such as exist in the workspace. */
+/** The existing files and folders of the workspace that the text mentions as `@path`. */
 export function findMentions(text: string, governance: Pick<Governance, "resolvePath">): string[] {
   const paths = new Set<string>();
   for (const match of text.matchAll(/(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"`]+))/g)) {
@@ -20,7 +20,7 @@ export function findMentions(text: string, governance: Pick<Governance, "resolve
   return [...paths];
 }
 
-/** How attachments show in the chat. */
+/** The part that shows an attachment in the chat. */
 export function attachmentPart(attachment: Attachment): Part {
   switch (attachment.type) {
     case "file":
@@ -32,14 +32,14 @@ export function attachmentPart(attachment: Attachment): Part {
   }
 }
 
-/** Secrets are taken out before an attachment is stored. */
+/** Redacts the secrets in an attachment before it is stored. */
 export function protectAttachment(attachment: Attachment, redactor: Redactor): Attachment {
   return attachment.type === "selection" ? { ...attachment, text: redactor.text(attachment.text).text } : attachment;
 }
 
-/** Attachments as the model gets them, before the owner's words; what could not be attached comes as a notice. */
+/** Reads attachments as content for the model, and returns a notice for each one that could not be read. */
 export async function readAttachments(
-  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer | undefined },
+  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer },
   attachments: readonly Attachment[],
   trace: Trace,
 ): Promise<{ content: ContextUserContent[]; problems: Part[] }> {
@@ -51,8 +51,8 @@ export async function readAttachments(
         content.push({ type: "image", mediaType: attachment.mediaType, data: attachment.data });
         break;
       case "selection": {
-        const title = `Lines ${String(attachment.startLine)} to ${String(attachment.endLine)} of ${attachment.path}, selected by the owner`;
-        const findings = sanitizer?.inspect(attachment.text).findings.map(({ rule }) => rule) ?? [];
+        const title = `Lines ${String(attachment.startLine)} to ${String(attachment.endLine)} of ${attachment.path}, selected by the user`;
+        const findings = sanitizer.inspect(attachment.text).findings.map(({ rule }) => rule);
         content.push({
           type: "text",
           text: fence(title, redactor.text(attachment.text).text),

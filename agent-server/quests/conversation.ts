@@ -2,20 +2,20 @@ import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { ContextMessage, ContextToolResult, ContextUserContent } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
-import { toldToModel } from "./notices.ts";
-import type { Cut, StoredMessage } from "./quest-store.ts";
+import { memoryNoticeForModel } from "./notices.ts";
+import type { Cut, StoredMessage } from "./stored-quest.ts";
 
 const cutReasons: Record<Cut, string> = {
-  interrupted: "because the host ended",
-  cancelled: "because the owner stopped you",
+  interrupted: "because the host stopped",
+  cancelled: "because the user stopped you",
   failed: "by an error",
 };
 
 /**
- * The stored messages as a conversation. The same messages always give the same conversation, before and after a crash.
- * @param cite names each message of the owner's under its words, so that a model with the memory tools can give it as evidence. It costs
- * some 20 tokens a message, once: it stands in the part of the prompt that providers keep. Results of tools do not name their receipts:
- * that would cost as much with every call, and what they showed can be named by its file, command or address.
+ * Converts stored messages to a conversation. The same messages always give the same conversation, before and after a crash.
+ * @param cite appends the id of each message of the user, so that a model with the memory tools can cite it as evidence. An id costs about
+ * 20 tokens once, because providers cache this part of the prompt. Tool results carry no receipt ids: those would cost as much for
+ * every call, and a result can be cited by its file, command or address.
  */
 export function toConversation(messages: readonly StoredMessage[], { cite = false }: { cite?: boolean } = {}): ContextMessage[] {
   const conversation: ContextMessage[] = [];
@@ -39,22 +39,22 @@ export function toConversation(messages: readonly StoredMessage[], { cite = fals
   return conversation;
 }
 
-/** What the host says under the owner's words: what came of their orders on memory, and how the message is named. */
+/** Host notes below a message of the user: the results of its memory commands, and its id. */
 function notesUnder({ id, role, parts }: Message, cite: boolean): ContextUserContent[] {
   if (role !== "user" || !parts.some((part) => part.type === "text")) return [];
   const orders = parts.flatMap((part) =>
-    part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${toldToModel(part)}]`] : [],
+    part.type === "notice" && part.action === "open_memory" ? [`[From the host: ${memoryNoticeForModel(part)}]`] : [],
   );
   const notes = [...orders, ...(cite ? [`[message:${id}]`] : [])];
   return notes.length === 0 ? [] : [{ type: "text", text: `\n\n${notes.join("\n")}` }];
 }
 
-/** Names what came with a turn, so that it can be shortened by name. */
+/** The key of an attachment, by which it can be shortened. */
 export function attachedKey(messageId: string, index: number): string {
   return `${messageId}#${String(index)}`;
 }
 
-/** Names what a tool gave back. */
+/** The key of a tool result, by which it can be shortened. */
 export function resultKey(messageId: string, callId: string): string {
   return `${messageId}/${callId}`;
 }
@@ -63,7 +63,7 @@ function named(item: ContextUserContent, messageId: string, index: number): Cont
   return item.attached === true ? { ...item, key: attachedKey(messageId, index) } : item;
 }
 
-/** For a model with little room: the last exchange and the request that is open, with what was read for it. */
+/** The conversation for a small context window: the last exchange, and the open request with its retrieved text. */
 export function toSmallConversation(messages: readonly StoredMessage[]): ContextMessage[] {
   const told = messages.filter(({ turn }) => turn !== null);
   const current = told.findLastIndex(({ message, turn }) => message.role === "user" && turn?.kind === "user");
@@ -81,7 +81,7 @@ export function toSmallConversation(messages: readonly StoredMessage[]): Context
   const retrieval = told.slice(Math.max(current, 0)).find(({ turn }) => turn?.kind === "retrieval");
   const rest = toConversation(told.slice(Math.max(current, 0)).filter((stored) => stored !== retrieval));
   if (retrieval?.turn?.kind === "retrieval" && rest[0]?.role === "user") {
-    // The text before the question: what stands last weighs most in a weak model.
+    // The question comes last because a small model gives the end of a prompt the most weight.
     rest[0] = { role: "user", content: [retrieved(retrieval.turn), ...rest[0].content] };
   }
   return [...conversation, ...rest];
@@ -91,8 +91,8 @@ function retrieved({ text, findings }: { text: string; findings?: string[] }): C
   return { type: "text", text, attached: true, ...(findings === undefined ? {} : { findings }) };
 }
 
-/** Tools whose result is the owner's answer or the product's own word. */
-const ownWords: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
+/** Tools whose result comes from the user or from Lancelot itself. */
+const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
 
 function assistantTurn(messageId: string, parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
   const calls = content.filter((item) => item.type === "tool_call");
@@ -101,7 +101,7 @@ function assistantTurn(messageId: string, parts: readonly Part[], content: Assis
     const results = calls.map((call): ContextToolResult => {
       const part = parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
       const key = resultKey(messageId, call.id);
-      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", key, ...standing(part) };
+      return { callId: call.id, name: call.name, text: part?.output ?? "No result.", key, ...resultFlags(part) };
     });
     turns.push({ role: "tool", results });
   }
@@ -114,10 +114,10 @@ function assistantTurn(messageId: string, parts: readonly Part[], content: Assis
   return turns;
 }
 
-/** A refusal and a stop are told in the product's words; everything else may hold text of files, commands and pages. */
-function standing(part: ToolPart | undefined): Pick<ContextToolResult, "isError" | "own" | "findings"> {
+/** Only denied and cancelled calls have a text by Lancelot. Other results may contain text of files, commands and pages. */
+function resultFlags(part: ToolPart | undefined): Pick<ContextToolResult, "isError" | "own" | "findings"> {
   const isError = part?.status !== "success";
-  const own = part === undefined || part.status === "denied" || part.status === "cancelled" || ownWords.has(part.tool);
+  const own = part === undefined || part.status === "denied" || part.status === "cancelled" || trustedTools.has(part.tool);
   return { isError, ...(own ? { own } : {}), ...(part?.findings === undefined ? {} : { findings: part.findings }) };
 }
 
@@ -128,7 +128,7 @@ function plainText(content: readonly (ContextUserContent | AssistantContent)[]):
     .trim();
 }
 
-/** The model's answer as it may be stored: without secrets. Names the calls whose arguments had one. */
+/** Redacts the secrets in an answer before it is stored. @returns also the ids of calls whose arguments contained one */
 export function protectContent(
   content: readonly AssistantContent[],
   redactor: Redactor,

@@ -3,23 +3,23 @@ import type { Mode } from "../contract/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { QuestStore } from "./quest-store.ts";
 
-/** How the owner asks for crusader mode in words: at the very start of the message, and nowhere else in it. */
+/** The request for crusader mode. It counts only at the very start of a message. */
 const phrase = /^\s*(?:\/crusader(?=\s|$)|crusader:)\s*/i;
 
 /**
  * True when the message begins with `/crusader` or `Crusader:` (requirement A10). The word elsewhere, in a quotation, in code or
- * in an attachment says nothing.
+ * in an attachment does not count.
  */
 export function asksForCrusader(text: string): boolean {
   return phrase.test(text);
 }
 
-/** The message without its call for crusader mode: what the model is asked. */
+/** The message without its request for crusader mode, as the model gets it. */
 export function withoutCrusader(text: string): string {
   return text.replace(phrase, "");
 }
 
-/** Sets the mode of a quest; that crusader mode began or ended is a receipt. */
+/** Sets the mode of a quest, and writes a receipt when crusader mode starts or ends. */
 export function changeMode({ store, ledger }: { store: QuestStore; ledger: Pick<Ledger, "record"> }, questId: string, mode: Mode): Quest {
   const before = store.quest(questId);
   if (before.mode === mode) return before;

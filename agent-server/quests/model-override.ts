@@ -5,9 +5,9 @@ import { type Ledger, withReceipt } from "../receipts/receipts.ts";
 import type { QuestStore } from "./quest-store.ts";
 
 /**
- * The owner's choice of lane, provider or model for one task; null, or nothing chosen, gives it back to the router. Holds from the next
- * step on, also of a task that runs.
- * @throws LancelotError `not_found`, `unavailable` or `invalid_params` when it cannot be followed
+ * Sets the lane, provider or model of a quest; null or an empty override lets the router choose. A running quest uses it from its next
+ * step.
+ * @throws LancelotError `not_found`, `unavailable` or `invalid_params` when the override cannot be used
  */
 export async function overrideQuest(
   { store, models, ledger }: { store: QuestStore; models: Pick<Models, "checkOverride">; ledger: Ledger },

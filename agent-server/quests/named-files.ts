@@ -1,19 +1,19 @@
 import type { Governance } from "../governance/governance.ts";
 
-/** More files than these are not read unasked: the model can read the rest by itself. */
+/** Files attached automatically per message. The model can read further ones itself. */
 const maxNamed = 5;
-/** How far behind the verb (UTF-16 units, within the sentence) a file counts as asked for. */
+/** The distance (UTF-16 units) after the verb within which a file of the same sentence counts as requested. */
 const reach = 200;
 
-/** Words that ask to look into a file, in the languages the product's own words are looked for in. */
+/** Verbs that ask to read a file, in the languages that Lancelot recognizes. */
 const verbs =
   /(?:^|[^\p{L}])(?:read|look (?:at|into)|open|load|check|see|have a look at|go through|take (?:a look at|into account)|consider|lies|lest|schau(?:e|t)? (?:in|auf|dir)|sieh dir|öffne|lade|lis|lisez|ouvre|ouvrez|regarde|consulte|lee|abre|mira|leggi|apri|guarda|leia|abra|olhe)(?![\p{L}])/giu;
-/** A sentence that says not to is left alone as a whole. */
+/** A sentence with a negation is skipped. */
 const negations =
   /(?:^|[^\p{L}])(?:do not|don't|don’t|never|without|no need to|instead of|nicht|kein\p{L}*|ohne|nie|ne|pas|sans|no|sin|nunca|non|senza|mai|não|sem)(?![\p{L}])/iu;
 
-/** Files people call by a word. */
-const calledFiles: readonly { word: RegExp; names: readonly string[] }[] = [
+/** Files that people refer to by a common name. */
+const wellKnownFiles: readonly { word: RegExp; names: readonly string[] }[] = [
   {
     word: /(?:^|[^\p{L}\p{N}./_-])readme(?![\p{L}\p{N}./_-]*[\p{L}\p{N}])/iu,
     names: ["README.md", "readme.md", "README", "README.rst", "README.txt", "Readme.md"],
@@ -27,8 +27,8 @@ const calledFiles: readonly { word: RegExp; names: readonly string[] }[] = [
 ];
 
 /**
- * Files the owner asks in words to have read: "read src/a.ts", "look at the README". Only such as exist in the workspace and hold no
- * secrets; the same text over the same files gives the same answer. (Requirement C2.)
+ * Finds the files that the user asks to read, as in "read src/a.ts" or "look at the README". Returns only existing files of the
+ * workspace without secrets, and the same files for the same text. (Requirement C2.)
  */
 export function findNamedFiles(text: string, governance: Pick<Governance, "resolvePath">): string[] {
   const paths = new Set<string>();
@@ -44,21 +44,21 @@ export function findNamedFiles(text: string, governance: Pick<Governance, "resol
       const after = sentence.slice(verb.index + verb[0].length, verb.index + verb[0].length + reach);
       for (const match of after.matchAll(/`([^`\n]+)`|"([^"\n]+)"|([^\s"'`,;()<>]+)/g)) {
         const written = (match[1] ?? match[2] ?? match[3] ?? "").replace(/[).:!?]+$/, "");
-        // A bare word is no file unless it has an ending or a folder.
+        // A word without an extension or folder is not a file name.
         if (/[./\\]/.test(written) && /[\p{L}\p{N}]/u.test(written) && !written.startsWith("@") && !/^\w+:\/\//.test(written)) add(written);
       }
-      for (const { word, names } of calledFiles) if (word.test(after)) names.some(add);
+      for (const { word, names } of wellKnownFiles) if (word.test(after)) names.some(add);
     }
   }
   return [...paths];
 }
 
-/** What stands in blocks of code was pasted, not asked. */
+/** Removes code blocks and quotations, because their text was pasted. */
 function withoutCode(text: string): string {
   return text.replaceAll(/```[\s\S]*?(?:```|$)/g, "\n").replaceAll(/^>.*$/gm, "");
 }
 
-/** Cut where a sentence ends: not at the dot of a file name. */
+/** Splits at the ends of sentences, but not at the dot of a file name. */
 function sentencesOf(text: string): string[] {
   return text.split(/\n+|(?<=[.!?;])\s+/u).filter((sentence) => sentence.trim() !== "");
 }

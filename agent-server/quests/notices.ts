@@ -19,23 +19,23 @@ export function notice(level: Notice["level"], text: string, action?: Action): N
   return action === undefined ? { type: "notice", level, text } : { type: "notice", level, text, action };
 }
 
-/** What the model is told of a notice on memory: what came of the order, not how the owner takes it back. */
-export function toldToModel({ text }: Notice): string {
+/** The part of a memory notice that the model gets: the result of the command, without the instructions to undo it. */
+export function memoryNoticeForModel({ text }: Notice): string {
   return text.split("\n\n")[0] ?? "";
 }
 
-/** Shows it in a task where it was not shown before. */
-export function tellOnce(store: Pick<QuestStore, "messages" | "addMessage">, questId: string, words: Notice): void {
-  const told = store
+/** Adds a notice to a quest unless the quest already contains it. */
+export function addNoticeOnce(store: Pick<QuestStore, "messages" | "addMessage">, questId: string, added: Notice): void {
+  const isShown = store
     .messages(questId)
-    .some(({ message }) => message.parts.some((part) => part.type === "notice" && part.text === words.text));
-  if (!told) store.addMessage({ questId, role: "assistant", parts: [words] });
+    .some(({ message }) => message.parts.some((part) => part.type === "notice" && part.text === added.text));
+  if (!isShown) store.addMessage({ questId, role: "assistant", parts: [added] });
 }
 
-/** What the owner reads when a step failed, with the one thing to do next. */
+/** The notice for a failed step, with its next step as an action. */
 export function noticeOf(error: unknown): Notice {
   if (!(error instanceof LancelotError)) {
-    return notice("error", "Something went wrong inside Lancelot. Nothing of the task is lost; resume to try again.", "show_log");
+    return notice("error", "Lancelot had an internal error. The task is saved; resume to try again.", "show_log");
   }
   return notice("error", error.message, actionOf(error));
 }

@@ -1,6 +1,6 @@
 import type { ChangeReview } from "../workspace/workspace.ts";
 
-/** True while the owner has hunks of this quest to decide. */
+/** True while hunks of this quest await review. */
 export function hasOpenChanges(changes: ChangeReview, questId: string): boolean {
   return changes.list({ questId, open: true, limit: 1 }).length > 0;
 }

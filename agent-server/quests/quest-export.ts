@@ -1,6 +1,6 @@
 import type { Message, Part, Quest } from "../contract/chat.ts";
 
-/** A quest as a document people read: what was said, what was done with its receipts, what the product noted. */
+/** Renders a quest as a Markdown document: messages, actions with their receipts, and notices. */
 export function questToMarkdown(quest: Quest, messages: readonly Message[]): string {
   const facts = [`Status: ${quest.status}`, `started ${quest.createdAt}`];
   if (quest.model !== null) facts.push(`model ${quest.model}`);

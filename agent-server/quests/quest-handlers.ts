@@ -1,7 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
 import { asksForCrusader } from "./crusader.ts";
-import type { Quests } from "./types.ts";
+import type { Quests } from "./quests-interface.ts";
 
 type ChatHandlers = Pick<
   Handlers,
@@ -19,41 +19,41 @@ type ChatHandlers = Pick<
   | "quests.delete"
 >;
 
-/** The contract's methods of quests. Crusader mode approves edits beforehand, so only the owner may ask for it. */
-export function chatHandlers(orchestrator: Quests): ChatHandlers {
-  const ownersOnly = (crusader: boolean, owner: boolean): void => {
+/** Implements the quest methods of the contract. Crusader mode approves edits in advance, so it requires the owner token. */
+export function chatHandlers(quests: Quests): ChatHandlers {
+  const requireOwnerForCrusader = (crusader: boolean, owner: boolean): void => {
     if (crusader && !owner)
       throw new LancelotError(
         "unauthorized",
-        "Crusader mode approves edits beforehand, so it needs the owner token. Send the message without it.",
+        "Crusader mode approves edits in advance, so it requires the owner token. Send the message without crusader mode.",
       );
   };
   return {
     "chat.send": (params, { owner }) => {
-      ownersOnly(params.mode === "crusader" || asksForCrusader(params.text), owner);
-      return orchestrator.send(params, owner);
+      requireOwnerForCrusader(params.mode === "crusader" || asksForCrusader(params.text), owner);
+      return quests.send(params, owner);
     },
-    "chat.cancel": ({ questId }) => orchestrator.cancel(questId),
+    "chat.cancel": ({ questId }) => quests.cancel(questId),
     "chat.steer": ({ questId, text }, { owner }) => {
-      ownersOnly(asksForCrusader(text), owner);
-      return orchestrator.steer(questId, text, owner);
+      requireOwnerForCrusader(asksForCrusader(text), owner);
+      return quests.steer(questId, text, owner);
     },
     "chat.answer": ({ questId, callId, answer }) => {
-      orchestrator.answer(questId, callId, answer);
+      quests.answer(questId, callId, answer);
       return { ok: true };
     },
     "chat.run": (params, { owner, signal }) => {
-      ownersOnly(params.crusader_mode || asksForCrusader(params.message), owner);
-      return orchestrator.run(params, signal, owner);
+      requireOwnerForCrusader(params.crusader_mode || asksForCrusader(params.message), owner);
+      return quests.run(params, signal, owner);
     },
-    "quests.list": (params) => orchestrator.list(params),
-    "quests.get": ({ id }) => orchestrator.get(id),
-    "quests.resume": ({ id }) => orchestrator.resume(id),
-    "quests.rename": ({ id, title }) => orchestrator.rename(id, title),
-    "quests.override": ({ id, override }) => orchestrator.override(id, override),
-    "quests.export": ({ id }) => ({ markdown: orchestrator.exportMarkdown(id) }),
+    "quests.list": (params) => quests.list(params),
+    "quests.get": ({ id }) => quests.get(id),
+    "quests.resume": ({ id }) => quests.resume(id),
+    "quests.rename": ({ id, title }) => quests.rename(id, title),
+    "quests.override": ({ id, override }) => quests.override(id, override),
+    "quests.export": ({ id }) => ({ markdown: quests.exportMarkdown(id) }),
     "quests.delete": async ({ id }) => {
-      await orchestrator.delete(id);
+      await quests.delete(id);
       return { ok: true };
     },
   };

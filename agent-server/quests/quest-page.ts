@@ -3,12 +3,12 @@ import { LancelotError } from "../contract/errors.ts";
 
 const titleLength = 60;
 
-/** What the owner typed. */
-export function ownersText({ parts }: Message): string {
+/** The text that the user typed. */
+export function userText({ parts }: Message): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** First line of the request, cut at a word where there is one. */
+/** The first line of the request, cut at a word boundary if possible. */
 export function titleOf(text: string): string {
   const line = text.trim().split("\n")[0]?.trim() ?? "";
   if (line.length <= titleLength) return line === "" ? "New task" : line;
@@ -17,7 +17,7 @@ export function titleOf(text: string): string {
   return `${(space > titleLength / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }
 
-/** @throws LancelotError `invalid_params` for a text that `toCursor` did not make. */
+/** @throws LancelotError `invalid_params` for a cursor that `toCursor` did not create. */
 export function parseCursor(cursor: string): { at: string; id: string } {
   try {
     const [at, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
@@ -25,10 +25,10 @@ export function parseCursor(cursor: string): { at: string; id: string } {
   } catch {
     // Falls through to the error below.
   }
-  throw new LancelotError("invalid_params", "The cursor is not one this list gave. Start from the first page.");
+  throw new LancelotError("invalid_params", "The cursor is not valid for this list. Start from the first page.");
 }
 
-/** Where the page after `last` begins. */
+/** The cursor of the page that follows `last`. */
 export function toCursor(last: Quest): string {
   return Buffer.from(JSON.stringify([last.updatedAt, last.id])).toString("base64url");
 }

@@ -4,9 +4,9 @@ import type { ModelOverride } from "../contract/router.ts";
 import type { RouteSequence, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
 
-/** How the calls of a run are routed. */
+/** The routing of the model calls of a run. */
 export interface RunRouting {
-  /** The user's message it was decided for, its type and text. */
+  /** The message that the decision was made for. */
   readonly messageId: string;
   readonly type: TaskType;
   readonly text: string;
@@ -15,40 +15,40 @@ export interface RunRouting {
   readonly routes: RouteSequence;
 }
 
-/** One run of a quest in this host: from a start (the owner's words, resume, a finished review) to its end. */
+/** One run of a quest in this host, from its start (a message, resume, a finished review) to its end. */
 export interface Run {
   readonly questId: string;
   readonly controller: AbortController;
-  /** The owner's message it began with; null when it began otherwise. */
-  readonly begunBy: string | null;
-  /** Root of what this run causes in the ledger. */
+  /** The message that started the run; null after a resume or review. */
+  readonly startMessageId: string | null;
+  /** The root of all receipts of this run. */
   readonly receiptId: string;
-  /** Resolves when the loop has unwound; never rejects. */
+  /** Resolves when the loop has returned; never rejects. */
   done: Promise<void>;
-  /** Set when the run was ended from outside: from then on the loop writes nothing more. */
+  /** True after the run was ended from outside; the loop then writes nothing more. */
   ended: boolean;
-  /** Stores the text streamed so far; set while an answer streams. */
+  /** Stores the text that was streamed so far; null unless an answer streams. */
   flush: (() => void) | null;
-  /** What the owner has to do before tools go on, by tool call. */
+  /** Approvals, answers and reviews that tool calls wait for, by call id. */
   readonly waits: Map<string, WaitingFor>;
-  /** Open questions of ask_owner, by tool call. */
+  /** Open `ask_owner` questions, by call id. */
   readonly questions: Map<string, (answer: string) => void>;
   failures: ReturnType<typeof createFailureCounter>;
-  /** Where its calls of models go; null before the first. */
+  /** Null before the first model call. */
   routing: RunRouting | null;
-  /** What the last prompt took. */
-  prompted: Quest["context"];
+  /** Tokens and window of the last prompt. */
+  promptSize: Quest["context"];
   turns: number;
-  /** The run gave the owner some text or called a tool. */
+  /** True after the run produced text or called a tool. */
   answered: boolean;
-  /** The length limit was met and the model told to go on. */
+  /** True after the model was asked to continue an answer that reached the length limit. */
   continuedAfterLimit: boolean;
 }
 
-export function createRun(questId: string, receiptId: string, begunBy: string | null): Run {
+export function createRun(questId: string, receiptId: string, startMessageId: string | null): Run {
   return {
     questId,
-    begunBy,
+    startMessageId,
     receiptId,
     controller: new AbortController(),
     done: Promise.resolve(),
@@ -58,7 +58,7 @@ export function createRun(questId: string, receiptId: string, begunBy: string | 
     questions: new Map(),
     failures: createFailureCounter(),
     routing: null,
-    prompted: undefined,
+    promptSize: undefined,
     turns: 0,
     answered: false,
     continuedAfterLimit: false,

@@ -3,55 +3,58 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { changeMode } from "./crusader.ts";
 import type { RunLoop, TurnDeps } from "./turn-deps.ts";
-import { cacheKeyOf } from "./cache-key.ts";
+import { cacheKeyOf } from "./prompt-cache-key.ts";
 import { notice } from "./notices.ts";
 import type { Outcome } from "./run-outcome.ts";
 import { createRun, type Run } from "./quest-run.ts";
-import type { StoredQuest } from "./quest-store.ts";
-import { settleQuest } from "./settle.ts";
+import type { StoredQuest } from "./stored-quest.ts";
+import { settleQuest } from "./settle-quest.ts";
 
-/** A tool that does not heed its stop is waited for this long (ms) before the quest goes on without it. */
+/** How long (ms) to wait for a tool that ignores its abort signal. */
 const unwindMs = 5_000;
 
-const interruptedWords = "The agent host ended while this task ran. Nothing is lost and nothing runs twice: resume to go on.";
-const reviewWords = "The agent host ended while your review was open. Decide the changes, or resume.";
+const interruptedText = "The agent host stopped while this task was running. Nothing is lost and no action runs twice. Resume to continue.";
+const interruptedReviewText = "The agent host stopped while your review was open. Review the changes, or resume the task.";
 
-/** Which quests this host runs: starts, stops, claims and gives back. */
+/** Starts, stops, claims and releases the quests that this host runs. */
 export function createQuestRunner(
   deps: TurnDeps & {
     readonly runLoop: RunLoop;
-    /** Told when a quest ended, after everything of it was written. It must not throw. */
+    /** Called after the last write of a quest that ended. It must not throw. */
     ended: (of: { questId: string; outcome: "done" | "failed" | "cancelled"; receiptId: string | null }) => void;
   },
   storage: Pick<Storage, "hostId" | "hostAlive">,
 ) {
   const { store, ledger, governance } = deps;
   const runs = new Map<string, Run>();
-  /** Loops that were ended but have not unwound yet. */
+  /** Loops that were aborted but have not returned yet. */
   const unwinding = new Map<string, Promise<void>>();
   let closed = false;
 
-  /** Another living host runs it. A quest that ended its turn and waits for a review runs nowhere. */
-  function heldElsewhere({ quest, hostId }: StoredQuest): boolean {
+  /** True when another live host runs the quest. A quest whose run ended in a pending review runs nowhere. */
+  function runsElsewhere({ quest, hostId }: StoredQuest): boolean {
     const running = quest.status === "active" || quest.status === "waiting";
     if (!running || hostId === null || hostId === storage.hostId) return false;
     if (quest.status === "waiting" && quest.waitingFor?.kind === "review" && quest.waitingFor.id === quest.id) return false;
     return storage.hostAlive(hostId);
   }
 
-  function refuseElsewhere(stored: StoredQuest): void {
-    if (heldElsewhere(stored))
-      throw new LancelotError("conflict", "This task runs in another window. Go on there, or stop it there first.");
+  function requireNotRunningElsewhere(stored: StoredQuest): void {
+    if (runsElsewhere(stored))
+      throw new LancelotError("conflict", "This task is running in another window. Continue it there, or stop it there first.");
   }
 
-  /** Makes the quest this host's, `active`. To be called in the transaction that writes the reason for the start. */
+  /** Makes this host the owner of the quest and marks it `active`. Call it in the transaction that writes the reason for the start. */
   function claim(questId: string): void {
-    if (closed) throw new LancelotError("unavailable", "The agent host is shutting down. Try again when it is back.");
-    refuseElsewhere(store.stored(questId));
+    if (closed) throw new LancelotError("unavailable", "The agent host is shutting down. Try again after it has restarted.");
+    requireNotRunningElsewhere(store.stored(questId));
     store.patch(questId, { status: "active", hostId: storage.hostId, waitingFor: null, problem: null });
   }
 
-  /** Starts the loop of a claimed quest. `before` is awaited first; `messageId`: of the owner's message it begins with. */
+  /**
+   * Starts the loop of a claimed quest.
+   * @param of `before` is awaited before the loop starts; `messageId` is the message that the run starts with
+   */
   function launch(questId: string, reason: string, of: { messageId?: string; before?: (() => Promise<void>) | undefined } = {}): void {
     const { receiptId, title } = store.quest(questId);
     const opened = ledger.open({
@@ -74,8 +77,8 @@ export function createQuestRunner(
         run.controller.signal.throwIfAborted();
         await deps.runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
-        // Ended from outside: `end` has written everything. Anything else here is a fault of the store itself.
-        if (!run.ended) concludeBroken(run, error);
+        // When the run was ended from outside, `end` has written its state. Any other error here comes from the store itself.
+        if (!run.ended) concludeAfterError(run, error);
       }
     })();
   }
@@ -100,18 +103,18 @@ export function createQuestRunner(
     if (outcome.status !== "waiting") deps.ended({ questId, outcome: outcome.status, receiptId: run.receiptId });
   }
 
-  function concludeBroken(run: Run, error: unknown): void {
+  function concludeAfterError(run: Run, error: unknown): void {
     const problem = error instanceof LancelotError ? error.message : "Something went wrong inside Lancelot. Resume to try again.";
     try {
       conclude(run, { status: "failed", problem });
     } catch {
-      // The database does not answer. The quest stays `active` in it and is reconciled when this host is gone.
+      // The database failed. The quest remains `active` in it until another host reconciles it.
       run.ended = true;
       runs.delete(run.questId);
     }
   }
 
-  /** Ends what runs of a quest at once and leaves it as `status`; the returned promise resolves when its loop has unwound. */
+  /** Ends the run of a quest at once and sets its status. The returned promise resolves when the loop has returned. */
   function end(questId: string, status: Extract<QuestStatus, "cancelled" | "interrupted">): Promise<void> {
     const run = runs.get(questId);
     run?.flush?.();
@@ -140,7 +143,7 @@ export function createQuestRunner(
 
   function markEnded(questId: string, status: "cancelled" | "interrupted"): void {
     const { quest } = store.stored(questId);
-    // A host that died ends it too: what was approved beforehand is not taken up again unasked.
+    // Crusader mode ends with the run, also after a crash: advance approval must not survive until a resume.
     changeMode(deps, questId, "normal");
     if (status === "cancelled") {
       store.addMessage({ questId, role: "assistant", parts: [notice("info", "You stopped this task.", "resume")] });
@@ -148,11 +151,11 @@ export function createQuestRunner(
       return;
     }
     const inReview = quest.waitingFor?.kind === "review";
-    if (!inReview) store.addMessage({ questId, role: "assistant", parts: [notice("warning", interruptedWords, "resume")] });
-    store.patch(questId, { status, problem: inReview ? reviewWords : interruptedWords });
+    if (!inReview) store.addMessage({ questId, role: "assistant", parts: [notice("warning", interruptedText, "resume")] });
+    store.patch(questId, { status, problem: inReview ? interruptedReviewText : interruptedText });
   }
 
-  /** Marks what dead hosts left `active` or `waiting` as interrupted. */
+  /** Marks the `active` and `waiting` quests of crashed hosts as interrupted. */
   function reconcile(): number {
     let count = 0;
     for (const { quest } of store.running()) {
@@ -170,20 +173,20 @@ export function createQuestRunner(
 
   return {
     runOf: (questId: string): Run | undefined => runs.get(questId),
-    refuseElsewhere,
+    requireNotRunningElsewhere,
     claim,
     launch,
     end,
     reconcile,
 
-    /** Claims and starts in one go. */
+    /** Claims a quest and starts its loop. */
     start(questId: string, reason: string): Quest {
       store.transaction(() => claim(questId));
       launch(questId, reason);
       return store.quest(questId);
     },
 
-    /** Interrupts everything this host runs, and waits for it. */
+    /** Interrupts every run of this host, and waits until their loops have returned. */
     async close(): Promise<void> {
       closed = true;
       await Promise.all([...runs.keys()].map((questId) => end(questId, "interrupted")));

@@ -1,135 +1,19 @@
+import type { QuestPatch, StoredMessage, StoredQuest, StoredTurn } from "./stored-quest.ts";
 import { randomUUID } from "node:crypto";
-import {
-  type Attachment,
-  type Message,
-  noUsage,
-  type Part,
-  type PlanStep,
-  type Quest,
-  type QuestStatus,
-  type Usage,
-  type WaitingFor,
-} from "../contract/chat.ts";
+import { type Attachment, type Message, noUsage, type Part, type Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
-import type { ModelOverride } from "../contract/router.ts";
-import { type ContextUserContent, newMarker } from "../context/context.ts";
-import type { AssistantContent } from "../models/models.ts";
+import { newMarker } from "../context/context.ts";
 import type { Storage } from "../storage/storage.ts";
-
-/** Why an assistant message ends before its end. */
-export type Cut = "interrupted" | "cancelled" | "failed";
-
-/** A message as the model is told it. */
-export type StoredTurn =
-  | { kind: "user"; content: ContextUserContent[] }
-  /** `altered`: calls whose stored arguments differ from the real ones, because a secret was taken out. */
-  | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
-  /** What the host read for a small model, with the request it was read for. */
-  | { kind: "retrieval"; text: string; request: string; findings?: string[] };
-
-/** A message with what only the host knows of it. */
-export interface StoredMessage {
-  message: Message;
-  turn: StoredTurn | null;
-  /** The owner's attachments that were not read yet. */
-  attachments: Attachment[] | null;
-}
-
-/** A quest with what only the host knows of it. */
-export interface StoredQuest {
-  quest: Quest;
-  workspace: string;
-  hostId: string | null;
-  tokenLimit: number;
-  answer: { callId: string; answer: string } | null;
-  reviewed: { accepted: number; rejected: number };
-  smallTold: boolean;
-}
-
-export interface QuestPatch {
-  title?: string;
-  status?: QuestStatus;
-  mode?: Mode;
-  model?: string | null;
-  usage?: Usage;
-  plan?: readonly PlanStep[];
-  waitingFor?: WaitingFor | null;
-  problem?: string | null;
-  receiptId?: string;
-  hostId?: string;
-  tokenLimit?: number;
-  answer?: StoredQuest["answer"];
-  reviewed?: StoredQuest["reviewed"];
-  smallTold?: boolean;
-  override?: ModelOverride | null;
-  context?: NonNullable<Quest["context"]>;
-}
-
-interface QuestRow {
-  id: string;
-  workspace: string;
-  title: string;
-  status: QuestStatus;
-  mode: Mode;
-  created_at: string;
-  updated_at: string;
-  model: string | null;
-  usage: string;
-  plan: string;
-  waiting_for: string | null;
-  problem: string | null;
-  receipt_id: string | null;
-  host_id: string | null;
-  token_limit: number;
-  answer: string | null;
-  reviewed: string;
-  small_told: number;
-  marker: string | null;
-  override: string | null;
-  context: string | null;
-}
-
-interface MessageRow {
-  id: string;
-  quest_id: string;
-  seq: number;
-  role: Message["role"];
-  parts: string;
-  created_at: string;
-  open: number;
-  turn: string | null;
-  attachments: string | null;
-  answered_by: string | null;
-}
-
-const patchColumns: Record<keyof QuestPatch, string> = {
-  title: "title",
-  status: "status",
-  mode: "mode",
-  model: "model",
-  usage: "usage",
-  plan: "plan",
-  waitingFor: "waiting_for",
-  problem: "problem",
-  receiptId: "receipt_id",
-  hostId: "host_id",
-  tokenLimit: "token_limit",
-  answer: "answer",
-  reviewed: "reviewed",
-  smallTold: "small_told",
-  override: "override",
-  context: "context",
-};
-const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed", "override", "context"]);
+import { type MessageRow, patchColumns, type QuestRow, searchText, toColumn, toStoredMessage, toStoredQuest } from "./quest-rows.ts";
 
 export type QuestStore = ReturnType<typeof createQuestStore>;
 
-/** Quests and messages in the database. Every write is committed and told as an event before it returns. */
+/** Stores quests and messages. Every write is committed, and emits its event, before the function returns. */
 export function createQuestStore({
   storage,
-  emit: tell,
+  emit: emitNow,
   now,
   costOf = () => null,
 }: {
@@ -140,10 +24,10 @@ export function createQuestStore({
   costOf?: (questId: string) => number | null;
 }) {
   const { db } = storage;
-  // What was rolled back is never told.
+  // A transaction that is rolled back must emit no events.
   const emit: Emit = (topic, payload) => {
     storage.afterTransaction((committed) => {
-      if (committed) tell(topic, payload);
+      if (committed) emitNow(topic, payload);
     });
   };
   const statements = {
@@ -177,12 +61,12 @@ export function createQuestStore({
 
   function stored(id: string): StoredQuest {
     const row = statements.quest.get(id);
-    if (row === undefined) throw new LancelotError("not_found", "There is no such quest; it may have been deleted.");
+    if (row === undefined) throw new LancelotError("not_found", "This task does not exist. It may have been deleted.");
     return withCost(row);
   }
 
   function withCost(row: QuestRow): StoredQuest {
-    const stored = toStored(row);
+    const stored = toStoredQuest(row);
     const costUsd = costOf(row.id);
     return costUsd === null ? stored : { ...stored, quest: { ...stored.quest, costUsd } };
   }
@@ -209,7 +93,7 @@ export function createQuestStore({
       return id;
     },
 
-    /** Writes the named columns, tells the world, and returns the quest as it is now. */
+    /** Updates the given columns, emits the quest, and returns it. */
     patch(id: string, patch: QuestPatch): Quest {
       const keys = (Object.keys(patch) as (keyof QuestPatch)[]).filter((key) => patch[key] !== undefined);
       const name = keys.join();
@@ -227,7 +111,7 @@ export function createQuestStore({
       return quest;
     },
 
-    /** The word in the marks around data, the same for every prompt of a quest. No event and no message carries it. */
+    /** The secret marker that delimits data in the prompts of a quest. No event and no message contains it. */
     marker(id: string): string {
       const { marker } = statements.quest.get(id) ?? {};
       if (typeof marker === "string") return marker;
@@ -240,7 +124,7 @@ export function createQuestStore({
       emit("questDeleted", { id });
     },
 
-    /** Quests that some host runs or ran when it ended. */
+    /** Quests with a run in some host, or in a host that crashed. */
     running: (): StoredQuest[] => statements.running.all().map(withCost),
 
     list(filter: { workspace: string; query: string | undefined; limit: number; before: { at: string; id: string } | null }): Quest[] {
@@ -256,11 +140,11 @@ export function createQuestStore({
         .map((row) => withCost(row).quest);
     },
 
-    messages: (questId: string): StoredMessage[] => statements.messages.all(questId).map(toMessage),
+    messages: (questId: string): StoredMessage[] => statements.messages.all(questId).map(toStoredMessage),
 
     message(id: string): StoredMessage | null {
       const row = statements.message.get(id);
-      return row === undefined ? null : toMessage(row);
+      return row === undefined ? null : toStoredMessage(row);
     },
 
     addMessage(values: {
@@ -289,7 +173,7 @@ export function createQuestStore({
       return message;
     },
 
-    /** Stores a message's parts; with `turn`, also what the model is told of it, in the same transaction. */
+    /** Stores the parts of a message, and with `turn` also its content for the model, in the same transaction. */
     saveMessage(message: Message, turn?: StoredTurn | null): void {
       storage.transaction(() => {
         saveRow(message);
@@ -298,7 +182,7 @@ export function createQuestStore({
       emit("message", structuredClone(message));
     },
 
-    /** Stores the text streamed so far, without an event: the deltas have told it. */
+    /** Stores the text that was streamed so far. It emits no event, because the deltas already did. */
     keepStreamed: saveRow,
 
     removeFrom(questId: string, fromSeq: number): void {
@@ -306,65 +190,4 @@ export function createQuestStore({
       emit("messagesRemoved", { questId, fromSeq });
     },
   };
-}
-
-function toColumn(key: keyof QuestPatch, value: unknown): unknown {
-  if (value === null) return null;
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return jsonColumns.has(key) ? JSON.stringify(value) : value;
-}
-
-function toStored(row: QuestRow): StoredQuest {
-  return {
-    workspace: row.workspace,
-    hostId: row.host_id,
-    tokenLimit: row.token_limit,
-    answer: row.answer === null ? null : (JSON.parse(row.answer) as StoredQuest["answer"]),
-    reviewed: JSON.parse(row.reviewed) as StoredQuest["reviewed"],
-    smallTold: row.small_told === 1,
-    quest: {
-      id: row.id,
-      title: row.title,
-      status: row.status,
-      mode: row.mode,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      model: row.model,
-      usage: { ...noUsage(), ...(JSON.parse(row.usage) as Partial<Usage>) },
-      plan: JSON.parse(row.plan) as PlanStep[],
-      waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
-      problem: row.problem,
-      receiptId: row.receipt_id,
-      ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
-      ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
-    },
-  };
-}
-
-function toMessage(row: MessageRow): StoredMessage {
-  return {
-    message: {
-      id: row.id,
-      questId: row.quest_id,
-      seq: row.seq,
-      role: row.role,
-      parts: JSON.parse(row.parts) as Part[],
-      createdAt: row.created_at,
-      open: row.open === 1,
-      ...(row.answered_by === null ? {} : { answeredBy: JSON.parse(row.answered_by) as NonNullable<Message["answeredBy"]> }),
-    },
-    turn: row.turn === null ? null : (JSON.parse(row.turn) as StoredTurn),
-    attachments: row.attachments === null ? null : (JSON.parse(row.attachments) as Attachment[]),
-  };
-}
-
-function searchText(parts: readonly Part[]): string {
-  return parts
-    .map((part) => {
-      if (part.type === "text") return part.text;
-      if (part.type === "file") return part.path;
-      return part.type === "tool" ? part.title : "";
-    })
-    .filter((text) => text !== "")
-    .join("\n");
 }

@@ -6,13 +6,13 @@ import type { QuestStore } from "./quest-store.ts";
 /** How a run ended. */
 export type Outcome = { status: "done" } | { status: "waiting" } | { status: "failed"; problem: string };
 
-/** Shows a notice as the product's own words and ends the run as failed. */
-export function fail({ store }: { store: QuestStore }, run: Run, words: Notice, message?: Message): Outcome {
+/** Adds a notice to the chat, and returns the outcome of a failed run. */
+export function fail({ store }: { store: QuestStore }, run: Run, reason: Notice, message?: Message): Outcome {
   if (message === undefined) {
-    store.addMessage({ questId: run.questId, role: "assistant", parts: [words] });
+    store.addMessage({ questId: run.questId, role: "assistant", parts: [reason] });
   } else {
-    message.parts.push(words);
+    message.parts.push(reason);
     store.saveMessage({ ...message, open: false });
   }
-  return { status: "failed", problem: words.text };
+  return { status: "failed", problem: reason.text };
 }

@@ -1,11 +1,11 @@
 import type { Quest, ToolPart } from "../contract/chat.ts";
 import type { Result } from "../contract/table.ts";
-import type { StoredMessage } from "./quest-store.ts";
+import type { StoredMessage } from "./stored-quest.ts";
 
 /**
- * How far the answer of a finished request can be relied on, by what the ledger knows, never by what the model says:
- * 1 when the quest is done and every tool call succeeded; 0.9 down to 0.5 with the share of calls that failed or were refused;
- * 0.5 while something waits for the owner; at most 0.4 from a small model; 0 when the quest failed or was stopped.
+ * The confidence in the answer of a finished request, from the ledger and never from the model's own claims: 1 when the quest is done
+ * and every tool call succeeded; 0.9 down to 0.5 by the share of calls that failed or were denied; 0.5 while the quest waits for the
+ * user; at most 0.4 from a small model; 0 when the quest failed or was stopped.
  */
 export function confidenceOf(quest: Pick<Quest, "status">, calls: readonly Pick<ToolPart, "status">[], small: boolean): number {
   const limit = small ? 0.4 : 1;
@@ -16,17 +16,17 @@ export function confidenceOf(quest: Pick<Quest, "status">, calls: readonly Pick<
   return Math.min(limit, Math.round((0.5 + 0.4 * (succeeded / calls.length)) * 100) / 100);
 }
 
-/** What `chat.run` returns for the request that began with `messageId`. */
+/** The result of `chat.run` for the request that began with `messageId`. */
 export function answerOf(quest: Quest, stored: readonly StoredMessage[], messageId: string, small: boolean): Result<"chat.run"> {
   const from = stored.find(({ message }) => message.id === messageId)?.message.seq ?? 0;
   const answers = stored.flatMap(({ message }) => (message.seq > from && message.role === "assistant" ? [message] : []));
   const calls = answers.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
   const texts = answers.map(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"));
   const notices = answers.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
-  // What the host answered itself stands in a notice.
-  const said = texts.findLast((text) => text.trim() !== "") ?? (quest.status === "done" ? (notices.at(-1) ?? "") : "");
+  // An answer of the host itself, for example to /compact, is a notice.
+  const answer = texts.findLast((text) => text.trim() !== "") ?? (quest.status === "done" ? (notices.at(-1) ?? "") : "");
   return {
-    response: [said, ...needOf(quest)].filter((text) => text !== "").join("\n\n"),
+    response: [answer, ...needOf(quest)].filter((text) => text !== "").join("\n\n"),
     confidence: confidenceOf(quest, calls, small),
     quest_id: quest.id,
     receipt_id: quest.receiptId,
@@ -34,11 +34,11 @@ export function answerOf(quest: Quest, stored: readonly StoredMessage[], message
   };
 }
 
-/** What the caller must know beside the model's words: why it ended, or what it waits for. */
+/** Why the quest ended, or what it waits for. */
 function needOf({ status, problem, waitingFor }: Quest): string[] {
   if (status === "waiting" && waitingFor !== null) {
-    if (waitingFor.kind === "answer") return [waitingFor.question ?? "It waits for your answer."];
-    return [waitingFor.kind === "approval" ? "It waits for your approval." : "It waits for your review of the proposed changes."];
+    if (waitingFor.kind === "answer") return [waitingFor.question ?? "The task waits for your answer."];
+    return [waitingFor.kind === "approval" ? "The task requires your approval." : "The task waits for your review of the proposed changes."];
   }
   if (status === "cancelled") return ["The task was stopped."];
   return problem === null ? [] : [problem];

@@ -1,12 +1,12 @@
 interface SlashCommand {
   description: string;
-  /** What the model is asked; `{about}` becomes the words after the command. */
+  /** The prompt for the model. `{about}` is replaced by the text after the command. */
   prompt: string;
-  /** Stands for `{about}` when nothing follows the command. */
+  /** Replaces `{about}` when no text follows the command. */
   fallback: string;
 }
 
-/** Commands the owner can begin a message with. */
+/** Commands that a message can begin with. */
 export const slashCommands: Record<string, SlashCommand> = {
   explain: {
     description: "Explain code",
@@ -17,7 +17,7 @@ export const slashCommands: Record<string, SlashCommand> = {
   fix: {
     description: "Find and fix a problem",
     prompt:
-      "Find the cause of this problem and fix it: {about}. Read the code first, make the smallest edit that removes the cause, and say what was wrong.",
+      "Find the cause of this problem and fix it: {about}. Read the code first, make the smallest edit that removes the cause, and explain the problem.",
     fallback: "the problems the diagnostics tool reports for the attached file, or for the project when nothing is attached",
   },
   test: {
@@ -34,7 +34,7 @@ export const slashCommands: Record<string, SlashCommand> = {
   },
 };
 
-/** The prompt behind a message that starts with a known command; null for any other text. */
+/** Expands a message that starts with a known command to its prompt; null for any other text. */
 export function expandSlashCommand(text: string): string | null {
   const match = /^\/([a-z]+)(?:\s+|$)([\s\S]*)$/.exec(text.trim());
   const name = match?.[1];
@@ -45,7 +45,7 @@ export function expandSlashCommand(text: string): string | null {
   return command.prompt.replace("{about}", () => (about === "" ? command.fallback : about));
 }
 
-/** What a `/compact` is to keep in view, empty when it does not say; null for any other text. */
+/** The focus that follows `/compact`, empty without one; null for any other text. */
 export function asksToCompact(text: string): string | null {
   const match = /^\/compact(?:\s+([\s\S]*))?$/.exec(text.trim());
   return match === null ? null : (match[1] ?? "").trim();

@@ -1,8 +1,8 @@
-/** Model turns one request may take before the owner is asked to go on. */
+/** Model turns of one run; after them the user must resume the task. */
 export const maxTurns = 50;
-/** Tokens (in and out) a quest may use before the owner is asked to go on; going on allows as many again. */
+/** Input and output tokens of a quest; after them the user must resume the task, which allows as many more. */
 export const maxQuestTokens = 1_000_000;
-/** The same call failing the same way this often stops the loop. */
+/** Identical failures of the same call that stop the loop. */
 export const maxSameFailures = 3;
 
 /** Counts identical failures of one run. */

@@ -10,18 +10,18 @@ interface Row {
   role: "user" | "assistant";
   parts: string;
   created_at: string;
-  /** 1: it came without the owner token. */
+  /** 1 for a message that came without the owner token. */
   others: 1 | null;
 }
 
-/** Of one receipt as evidence. UTF-16 units. */
-const receiptText = 20_000;
+/** Length of one receipt as evidence, in UTF-16 units. */
+const maxReceiptText = 20_000;
 
 const columns =
   "m.id, m.quest_id, q.workspace, m.role, m.parts, m.created_at, (SELECT 1 FROM messages_of_others o WHERE o.message_id = m.id) AS others FROM messages m JOIN quests q ON q.id = m.quest_id";
 
 /**
- * The conversation as memory refers to it. It reads the tables of tasks alone, so that it is there before they are.
+ * The conversation that memory refers to. It reads only the tables of quests, so that it can exist before the quests module does.
  * @param workspace absolute path of the workspace; null without one
  */
 export function createTimeline({ storage, workspace }: { storage: Pick<Storage, "db">; workspace: string | null }): Timeline {
@@ -57,9 +57,8 @@ export function createTimeline({ storage, workspace }: { storage: Pick<Storage, 
 }
 
 /**
- * What a reference says: `message:<id>`, whose words they are (the owner's only where they came with the owner token), without what the
- * owner pasted or attached; `receipt:<id>`, what an
- * action that succeeded gave. Null when there is no such thing.
+ * Resolves a reference to evidence. `message:<id>` is the text of a message without pasted or attached parts; it counts as the user's
+ * only when it came with the owner token. `receipt:<id>` is the result of a successful action. Null for an unknown reference.
  */
 export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, "message">; ledger: Pick<Ledger, "get"> }) {
   return (ref: string): Evidence | null => {
@@ -75,18 +74,18 @@ export function createEvidence({ timeline, ledger }: { timeline: Pick<Timeline, 
     const receipt = ledger.get(id);
     if (receipt?.status !== "success") return null;
     const text = [receipt.actionName, JSON.stringify(receipt.inputs), JSON.stringify(receipt.outputs)].join("\n");
-    return { source: "tool", text: text.slice(0, receiptText) };
+    return { source: "tool", text: text.slice(0, maxReceiptText) };
   };
 }
 
 function toMessage({ id, quest_id: questId, workspace, role, parts, created_at: createdAt, others }: Row): TimelineMessage {
-  const said = (JSON.parse(parts) as Part[]).flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const texts = (JSON.parse(parts) as Part[]).flatMap((part) => (part.type === "text" ? [part.text] : []));
   return {
     id,
     questId,
     workspace: workspace === "" ? "-" : workspace,
     role,
-    text: said.join("\n").trim(),
+    text: texts.join("\n").trim(),
     ...(others === null ? {} : { fromOthers: true }),
     createdAt: Date.parse(createdAt),
   };

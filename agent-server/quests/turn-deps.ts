@@ -16,12 +16,12 @@ import type { Run } from "./quest-run.ts";
 import type { Outcome } from "./run-outcome.ts";
 import type { QuestStore } from "./quest-store.ts";
 
-/** Runs a quest until it ends its turn (`turn/turn.ts`). `conclude` is called with how it ended. */
+/** Runs a quest until its run ends (`turn/turn.ts`), and calls `conclude` with the outcome. */
 export type RunLoop = (deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void) => Promise<void>;
 
 export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
 
-/** What the loop and its steps work with. */
+/** Dependencies of the agentic loop. */
 export interface TurnDeps {
   store: QuestStore;
   models: Models;
@@ -30,23 +30,22 @@ export interface TurnDeps {
   verifications: Execution["verifications"];
   governance: Governance;
   context: Context;
-  /** What each prompt is made of, within its budget. */
+  /** Builds each prompt within its budget. */
   questContext: QuestContext;
-  /** What is remembered, for the prompts of a run. */
+  /** Recalls memories for the prompts of a run. */
   recall: QuestRecall;
-  /** Memory commands in the owner's messages. */
+  /** Runs the memory commands in the messages of the user. */
   memoryCommands: OwnerMemoryCommands;
-  /** What kind of request a text is; null where that is switched off. Without it words alone tell. */
+  /** Classifies a request; resolves to null when the classifier is off. Undefined: rules classify. */
   classify: Classify | undefined;
   ledger: Ledger;
   redactor: Redactor;
-  /** What a quest's own secrets are taken out with, so that they can be put back into files. */
+  /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */
   redactorOf: (questId: string) => Redactor;
-  /** Without one nothing is looked for in texts. */
-  sanitizer: Sanitizer | undefined;
+  sanitizer: Sanitizer;
   emit: Emit;
-  /** False where nobody can answer a question. */
+  /** False when nobody can answer questions. */
   canAsk: boolean;
-  /** Told of errors whose text the owner is not shown. */
+  /** Receives errors whose text is not shown in the chat. */
   log: Log;
 }

@@ -14,7 +14,7 @@ import {
   type TurnDeps,
 } from "../quests/quests.ts";
 import { escalate } from "./turn-routing.ts";
-import { keepTone } from "./tone.ts";
+import { enforceTone } from "./answer-checks.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;
@@ -38,7 +38,7 @@ export async function useAnswer(
     const { usage } = store.quest(run.questId);
     store.patch(run.questId, {
       usage: addUsage(usage, done.usage),
-      ...(run.prompted === undefined ? {} : { context: run.prompted }),
+      ...(run.promptSize === undefined ? {} : { context: run.promptSize }),
     });
     message.open = calls.length > 0;
     const cut = refused ? "failed" : null;
@@ -57,10 +57,10 @@ export async function useAnswer(
     const repeated = (await countMalformed(run, message, done)) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
     return repeated;
   }
-  if (done.stop === "max_tokens") return goOnAfterLimit(deps, run, message);
+  if (done.stop === "max_tokens") return continueAfterLimit(deps, run, message);
   if (!message.parts.some((part) => part.type === "text")) return acceptSilence(deps, run, message);
   const tone = deps.governance.tone();
-  if (tone !== null) keepTone(deps, run, message, tone, turnId);
+  if (tone !== null) enforceTone(deps, run, message, tone, turnId);
   return null;
 
   async function countMalformed(run: Run, message: Message, { malformed }: Done): Promise<Outcome | null> {
@@ -80,7 +80,7 @@ async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promis
   const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
   if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
     const stronger = await escalate(run, "returned no answer");
-    if (stronger !== null) return goOn(deps, message, stronger);
+    if (stronger !== null) return continueWith(deps, message, stronger);
     return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
   }
   message.parts.push(notice("info", "The model had nothing to add."));
@@ -110,7 +110,7 @@ async function makeCalls(
   message.open = false;
   const [stop] = stops;
   if (stop?.why === "repeated") return stopRepeated(deps, run, message, stop.part);
-  if (stop !== undefined) return fail(deps, run, unansweredNotice(stop.part), message);
+  if (stop !== undefined) return fail(deps, run, unansweredApprovalNotice(stop.part), message);
   deps.store.saveMessage(message);
   return null;
 }
@@ -118,11 +118,11 @@ async function makeCalls(
 /** The same failure three times over: a stronger model takes over once, else the task stops. */
 async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
   const stronger = await escalate(run, `failed three times with the same error (${part.tool})`);
-  return stronger === null ? fail(deps, run, repeatedNotice(part), message) : goOn(deps, message, stronger);
+  return stronger === null ? fail(deps, run, repeatedNotice(part), message) : continueWith(deps, message, stronger);
 }
 
 /** The task goes on with another model, and the chat says why. */
-function goOn({ store }: TurnDeps, message: Message, why: Notice): null {
+function continueWith({ store }: TurnDeps, message: Message, why: Notice): null {
   message.parts.push(why);
   store.saveMessage({ ...message, open: false });
   return null;
@@ -138,7 +138,7 @@ function repeatedNotice(part: ToolPart): Notice {
 }
 
 /** What the owner reads when nobody answered a question and the soul says to stop then. */
-export function unansweredNotice(part: ToolPart): Notice {
+export function unansweredApprovalNotice(part: ToolPart): Notice {
   return notice(
     "warning",
     `Stopped: nobody answered in time whether to ${part.title.charAt(0).toLowerCase()}${part.title.slice(1)}, and the soul says to stop the task then. Resume to be asked again.`,
@@ -146,7 +146,7 @@ export function unansweredNotice(part: ToolPart): Notice {
   );
 }
 
-function goOnAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Message): Outcome | null {
+function continueAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Message): Outcome | null {
   if (run.continuedAfterLimit) {
     return fail(
       { store, ...deps },

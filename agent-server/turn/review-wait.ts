@@ -43,7 +43,7 @@ export function untilReviewed(changes: ChangeReview, questId: string, signal: Ab
  * Puts what the owner decided since the model was last told into the conversation: words for the owner in the chat, the
  * review's text for the model. One transaction, so that no decision is lost or told twice. False when nothing is new.
  */
-export function tellReview({ store, changes }: Deps, questId: string): boolean {
+export function addReview({ store, changes }: Deps, questId: string): boolean {
   return store.transaction(() => {
     const { text } = changes.takeReview(questId);
     if (text.trim() === "") return false;

@@ -3,7 +3,7 @@ import type { Message, ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { ActiveModel } from "../models/models.ts";
 import type { Run, TurnDeps } from "../quests/quests.ts";
-import { unansweredNotice } from "./model-answer.ts";
+import { unansweredApprovalNotice } from "./model-answer.ts";
 import { retrieveForSmallModel, smallModelNotice } from "./small-model.ts";
 import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
@@ -25,18 +25,18 @@ export async function readForSmallModel(
     return;
   // The product's own turns (a review, a length limit) carry no request to read for.
   if (!asked.message.parts.some((part) => part.type === "text")) return;
-  const { smallTold, quest } = store.stored(run.questId);
+  const { smallModelNoticeShown, quest } = store.stored(run.questId);
   const message = store.addMessage({
     questId: run.questId,
     role: "assistant",
-    parts: smallTold ? [] : [smallModelNotice(active.displayName)],
+    parts: smallModelNoticeShown ? [] : [smallModelNotice(active.displayName)],
     open: true,
   });
-  store.patch(run.questId, { smallTold: true });
+  store.patch(run.questId, { smallModelNoticeShown: true });
 
   /** Reading goes on whatever fails, but not past the soul's word. */
   const stop = (part: ToolPart, why: StopReason): void => {
-    if (why === "unanswered") throw new LancelotError("needs_approval", unansweredNotice(part).text);
+    if (why === "unanswered") throw new LancelotError("needs_approval", unansweredApprovalNotice(part).text);
   };
   const request = asked.turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
   const given = asked.turn.content.some((item) => item.type === "text" && item.attached === true);

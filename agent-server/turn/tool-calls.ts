@@ -6,7 +6,7 @@ import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
 import { hasOpenChanges, interruptedOutput, maxSameFailures, type QuestStore, type Run } from "../quests/quests.ts";
-import { createPrinted } from "./printed-output.ts";
+import { createLiveOutput } from "./live-output.ts";
 import { untilReviewed } from "./review-wait.ts";
 
 /** A call as it will be made: with the model's own arguments, which the stored card may not show whole. */
@@ -103,7 +103,7 @@ async function runOne(
   if (part === undefined) return;
   const { signal } = run.controller;
 
-  const printed = createPrinted({ part, message, store, emit, ended: () => run.ended });
+  const printed = createLiveOutput({ part, message, store, emit, ended: () => run.ended });
   const update = (card: Partial<ToolPart>): void => {
     if (run.ended) return;
     Object.assign(part, card, { type: "tool", callId: call.id });

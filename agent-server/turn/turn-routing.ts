@@ -4,7 +4,7 @@ import {
   createFailureCounter,
   notice,
   type Notice,
-  ownersText,
+  userText,
   type QuestStore,
   type Run,
   type RunRouting,
@@ -33,7 +33,7 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
       : {
           messageId: asked?.id ?? "",
           type: await typeOf(deps, run),
-          text: asked === undefined ? "" : withoutCrusader(ownersText(asked)),
+          text: asked === undefined ? "" : withoutCrusader(userText(asked)),
           override,
           // A new choice of the user starts a new sequence; a new message may move a running loop up a lane, never down.
           routes: hasSameOverride ? before.routes : models.routes(),
@@ -87,7 +87,7 @@ function lastAsked(store: QuestStore, questId: string): Message | undefined {
 }
 
 function asked(store: QuestStore, questId: string): Message[] {
-  return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && ownersText(message) !== "" ? [message] : []));
+  return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && userText(message) !== "" ? [message] : []));
 }
 
 /**
@@ -95,7 +95,7 @@ function asked(store: QuestStore, questId: string): Message[] {
  * are typed by rules only, so that nothing is classified twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
-  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(ownersText(message)));
+  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
   const text = messages.at(-1) ?? "";
   const before = messages.slice(0, -1).reduce<TaskType | null>((type, earlier) => taskTypeOf({ text: earlier, before: type }), null);
   const byRules = taskTypeOf({ text, before });

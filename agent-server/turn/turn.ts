@@ -16,12 +16,12 @@ import {
   type QuestStore,
   readAttachments,
   type Run,
-  tellOnce,
+  addNoticeOnce,
   toConversation,
   type TurnDeps,
 } from "../quests/quests.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
-import { tellReview } from "./review-wait.ts";
+import { addReview } from "./review-wait.ts";
 import { failOver, routeStep } from "./turn-routing.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { settleVerifications } from "./verification-notes.ts";
@@ -42,13 +42,13 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
     if (unfinished !== null) return conclude(unfinished);
     for (;;) {
       run.controller.signal.throwIfAborted();
-      await readOwnersAttachments(deps, run, trace);
+      await readPendingAttachments(deps, run, trace);
       await deps.memoryCommands.run(run);
-      tellReview(deps, run.questId);
+      addReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);
         // While that was waited for, the owner may have spoken or decided.
-        tellReview(deps, run.questId);
+        addReview(deps, run.questId);
         if (needsAnswer(deps.store, run.questId)) continue;
         return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
       }
@@ -72,7 +72,7 @@ function mentionedPaths(store: QuestStore, questId: string): string[] {
   return (last?.message.parts ?? []).flatMap((part) => (part.type === "file" ? [part.path.replace(/:\d+-\d+$/, "")] : []));
 }
 
-async function readOwnersAttachments({ store, context, redactor, sanitizer }: TurnDeps, run: Run, trace: Trace): Promise<void> {
+async function readPendingAttachments({ store, context, redactor, sanitizer }: TurnDeps, run: Run, trace: Trace): Promise<void> {
   for (const stored of store.messages(run.questId)) {
     const { message, turn, attachments } = stored;
     if (attachments === null || turn?.kind !== "user") continue;
@@ -121,8 +121,8 @@ async function takeTurn(deps: TurnDeps, run: Run, around: PromptSources, memory:
   const active = route.model;
   const name = `${active.provider}/${active.model}`;
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
-  if (active.notice !== undefined) tellOnce(store, questId, notice("warning", active.notice, "choose_model"));
-  if (route.notice !== null) tellOnce(store, questId, notice("warning", route.notice));
+  if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
+  if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
   const surroundings = { ...around, memory: memory(active) };
   run.turns += 1;
   const turnId = ledger.open({
@@ -156,7 +156,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
 
   const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
   const { system, fitted, tools, answer, problem } = prompted;
-  run.prompted = { tokens: prompted.tokens, window: prompted.window };
+  run.promptSize = { tokens: prompted.tokens, window: prompted.window };
   if (problem !== null) {
     const tooLong = new LancelotError("too_large", problem, { data: { reason: "too_long" } });
     if ((await failOver(deps, run, tooLong)) === null) return null;

@@ -3,9 +3,9 @@ import type { PlanStep } from "../../contract/chat.ts";
 import type { Approval } from "../../contract/governance.ts";
 import { applyStates, type ContextUserContent, costOf, estimateTokens, type EvictionState, shorten } from "../../context/context.ts";
 import { toConversation } from "../conversation.ts";
-import { type OwnersWords, ownersWords, ruleSentences } from "../owner-texts.ts";
-import { isUnfinished } from "../settle.ts";
-import type { StoredMessage } from "../quest-store.ts";
+import { type UserStatement, userStatements, ruleSentences } from "../user-statements.ts";
+import { isUnfinished } from "../settle-quest.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** What a task's state is made of where its older part is summarized. It is read from the task, never from a summary before. */
 export interface TaskState {
@@ -67,7 +67,7 @@ export function costOfMessages(messages: readonly StoredMessage[], states: Reado
 export function composeHead(covered: readonly StoredMessage[], state: TaskState, summary: string, room: number): ContextUserContent[] {
   const own = [
     "[The earlier part of this task is summarized here to make room. Its state below is exact; the messages themselves are kept for the owner.]",
-    ...section("What the owner said, in order:", tellWords(ownersWords(covered), room)),
+    ...section("What the owner said, in order:", listStatements(userStatements(covered), room)),
     ...section("The plan as it stood then:", planLines(state.plan)),
     ...section("Approvals open then:", approvalLines(state.approvals)),
     ...section("Questions to the owner without an answer:", openQuestions(covered)),
@@ -86,7 +86,7 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 /** Word for word where there is room; else the first and the last so, and of the others every sentence that states a rule. */
-function tellWords(words: readonly OwnersWords[], room: number): string[] {
+function listStatements(words: readonly UserStatement[], room: number): string[] {
   const whole = words.map(({ question, text }) => (question === null ? text : `(asked: ${question}) ${text}`));
   const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= room;
   return whole.map((text, index) => {

@@ -10,7 +10,8 @@ import { beforeLastRequest, chooseCut, composeHead, costOfMessages } from "./com
 import type { ContextStore } from "./context-store.ts";
 import { digest, transcript } from "./digest.ts";
 import { notice } from "../notices.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 import type { QuestView } from "./quest-view.ts";
 
 /** A model is given at most this much of the older part to summarize (tokens), each output of it shortened to so many characters. */
@@ -36,7 +37,7 @@ export interface CompactorDeps {
   now: () => Date;
 }
 
-export interface CompactOf {
+export interface CompactionRequest {
   questId: string;
   /** `budget`: the next prompt would be too long; `owner`: they asked for it. */
   reason: "budget" | "owner";
@@ -50,7 +51,7 @@ export interface CompactOf {
   signal: AbortSignal;
 }
 
-export interface Compacted {
+export interface CompactionResult {
   /** Tokens of the whole prompt, estimated. */
   before: number;
   after: number;
@@ -62,7 +63,7 @@ export interface Compacted {
  * told in full and what stands for the rest, written at the end in one transaction, so that whatever ends this leaves what was before.
  * Null when nothing is older than what is kept.
  */
-export async function compactQuest(deps: CompactorDeps, of: CompactOf): Promise<Compacted | null> {
+export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): Promise<CompactionResult | null> {
   const { store, kept, ledger } = deps;
   const { questId, view, room, reason } = of;
   const after = view.compaction?.upTo ?? -1;
@@ -142,7 +143,7 @@ const byWhom: Record<Method, string> = {
 
 async function summarize(
   deps: CompactorDeps,
-  { questId, focus, view, signal }: CompactOf,
+  { questId, focus, view, signal }: CompactionRequest,
   parentId: string,
   covered: readonly StoredMessage[],
   fresh: readonly StoredMessage[],

@@ -1,5 +1,5 @@
 import type { Handlers } from "../../contract/table.ts";
-import type { Quests } from "../types.ts";
+import type { Quests } from "../quests-interface.ts";
 
 /** The contract's methods of a task's context. */
 export function contextHandlers(

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { ToolPart } from "../../contract/chat.ts";
 import { estimateTokens, shorten } from "../../context/context.ts";
 import { fileOf } from "./quest-pieces.ts";
-import type { StoredMessage } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 const sentenceCharacters = 240;
 

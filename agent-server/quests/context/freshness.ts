@@ -7,7 +7,8 @@ import type { ChangeReview } from "../../workspace/workspace.ts";
 import type { ContextStore, KeptItem } from "./context-store.ts";
 import { notice } from "../notices.ts";
 import { fileOf, type QuestPiece } from "./quest-pieces.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** Of a file this much is looked at (bytes) to see whether it is another one. */
 const hashedBytes = 2_000_000;

@@ -6,14 +6,14 @@ import type { QuestStore } from "../quest-store.ts";
 import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model-policy.ts";
 
 /** What a task's next prompt is made of, before it is made to fit. */
-export type TaskWish = PromptRequest & { tools: ToolSchema[] };
+export type QuestPromptRequest = PromptRequest & { tools: ToolSchema[] };
 
 /** The conversation whole; tools and room as this model can use them. */
-export function taskWish(
+export function createPromptRequest(
   { store, tools }: { store: QuestStore; tools: Pick<Tools, "list" | "schemas"> },
   questId: string,
   active: Pick<ActiveModel, "small" | "contextWindow">,
-): TaskWish {
+): QuestPromptRequest {
   const quest = store.quest(questId);
   const stored = store.messages(questId);
   const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));

@@ -3,10 +3,10 @@ import { chooseEvictions, estimateTokens } from "../../context/context.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
-import { compactQuest, type Compacted, type CompactorDeps } from "./compactor.ts";
+import { compactQuest, type CompactionResult, type CompactorDeps } from "./compactor.ts";
 import type { KeptItem } from "./context-store.ts";
 import { refreshItems, refreshLoaded } from "./freshness.ts";
-import { taskWish } from "./prompt-request.ts";
+import { createPromptRequest } from "./prompt-request.ts";
 import { lastUses } from "./quest-pieces.ts";
 import { itemKey, type QuestView, viewQuest } from "./quest-view.ts";
 import type { Tools } from "../../tools/tools.ts";
@@ -19,7 +19,7 @@ export interface QuestContextDeps extends CompactorDeps {
 }
 
 /** A prompt ready to be sent, and what it came to. */
-export interface Prompted extends AssembledPrompt {
+export interface PreparedPrompt extends AssembledPrompt {
   tools: ToolSchema[];
   /** Tokens of the room for the answer. */
   answer: number;
@@ -34,14 +34,14 @@ type Model = Pick<ActiveModel, "small" | "contextWindow" | "displayName">;
 /** What a task's prompts are made of, kept within its budget. (Requirements C2, C3.) */
 export function createQuestContext(deps: QuestContextDeps) {
   const { store, kept, context, ledger, settings } = deps;
-  const compacting = new Map<string, Promise<Compacted | null>>();
+  const compacting = new Map<string, Promise<CompactionResult | null>>();
 
   function view(questId: string, model: Pick<Model, "small" | "contextWindow">): QuestView {
-    return viewQuest(deps, questId, taskWish(deps, questId, model), settings().budget_tokens);
+    return viewQuest(deps, questId, createPromptRequest(deps, questId, model), settings().budget_tokens);
   }
 
   /** One summary of a task at a time: a second wish for one waits for the first and is done with it. */
-  function compactOnce(questId: string, work: () => Promise<Compacted | null>): Promise<Compacted | null> {
+  function compactOnce(questId: string, work: () => Promise<CompactionResult | null>): Promise<CompactionResult | null> {
     const running = compacting.get(questId);
     if (running !== undefined) return running;
     const made = work().finally(() => compacting.delete(questId));
@@ -50,7 +50,7 @@ export function createQuestContext(deps: QuestContextDeps) {
   }
 
   /** Shortens, then leaves out what was used longest ago, until the conversation is down to the share that is kept. */
-  function makeRoom(questId: string, current: QuestView, room: ContextUsage, trace: Trace): void {
+  function evictToFit(questId: string, current: QuestView, room: ContextUsage, trace: Trace): void {
     const excess = room.used - Math.floor(room.limit * settings().keep);
     const items = current.items.filter(({ kind, pinned }) => kind === "file" && !pinned);
     const uses = lastUses(
@@ -108,7 +108,7 @@ export function createQuestContext(deps: QuestContextDeps) {
      * The next prompt of a task: what changed on the disk is looked at, what is too much makes room, and what cannot leave stays.
      * @throws LancelotError `cancelled`.
      */
-    async prompt(of: { questId: string; model: Model; surroundings: PromptSources; trace: Trace; signal: AbortSignal }): Promise<Prompted> {
+    async prompt(of: { questId: string; model: Model; surroundings: PromptSources; trace: Trace; signal: AbortSignal }): Promise<PreparedPrompt> {
       const { questId, model, surroundings, trace, signal } = of;
       const measure = (): { current: QuestView; room: ContextUsage } => {
         const current = view(questId, model);
@@ -120,7 +120,7 @@ export function createQuestContext(deps: QuestContextDeps) {
         signal.throwIfAborted();
         let { current, room } = measure();
         if (room.used > room.limit * settings().shorten_at) {
-          makeRoom(questId, current, room, trace);
+          evictToFit(questId, current, room, trace);
           ({ current, room } = measure());
         }
         if (room.used > room.limit * settings().compact_at) {
@@ -135,7 +135,7 @@ export function createQuestContext(deps: QuestContextDeps) {
       }
       const { wish, items } = view(questId, model);
       const assembled = context.assemble(surroundings, wish, trace);
-      const problem = assembled.fitted.fits ? null : tooMuch(items, model, Math.min(wish.window, wish.budget ?? wish.window));
+      const problem = assembled.fitted.fits ? null : overflowProblem(items, model, Math.min(wish.window, wish.budget ?? wish.window));
       return { ...assembled, tools: wish.tools, answer: wish.answer, problem };
     },
 
@@ -147,7 +147,7 @@ export function createQuestContext(deps: QuestContextDeps) {
       focus?: string;
       trace: Trace;
       signal: AbortSignal;
-    }): Promise<Compacted | null> {
+    }): Promise<CompactionResult | null> {
       const { questId, model, surroundings, ...rest } = of;
       const current = view(questId, model);
       const measure = (): ContextUsage => context.measure(surroundings, view(questId, model).wish);
@@ -166,7 +166,7 @@ export function createQuestContext(deps: QuestContextDeps) {
 }
 
 /** What no longer fits and what the owner can do, the largest pinned item first. */
-function tooMuch(items: readonly KeptItem[], model: Model, limit: number): string {
+function overflowProblem(items: readonly KeptItem[], model: Model, limit: number): string {
   const figure = (tokens: number): string => tokens.toLocaleString("en-US");
   const pinned = items
     .filter((item) => item.pinned)

@@ -3,7 +3,7 @@ import type { ToolPart } from "../../contract/chat.ts";
 import type { ContextItem } from "../../contract/context.ts";
 import type { Piece, EvictionState } from "../../context/context.ts";
 import { attachedKey, resultKey } from "../conversation.ts";
-import type { StoredMessage } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** A text of a file or a tool in a task's conversation, with what is known of it. */
 export interface QuestPiece extends Piece {

@@ -11,12 +11,13 @@ import type { Compaction, ContextStore, KeptItem } from "./context-store.ts";
 import { approvalLines, planLines } from "./compaction.ts";
 import { toConversation } from "../conversation.ts";
 import { piecesOf, type QuestPiece } from "./quest-pieces.ts";
-import type { TaskWish } from "./prompt-request.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestPromptRequest } from "./prompt-request.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 
 /** A task's context as it is kept: what stands before its conversation, the conversation in its state, what stands behind. */
 export interface QuestView {
-  readonly wish: TaskWish & { head: ContextMessage[] };
+  readonly wish: QuestPromptRequest & { head: ContextMessage[] };
   readonly items: readonly KeptItem[];
   readonly pieces: readonly QuestPiece[];
   readonly compaction: Compaction | null;
@@ -31,7 +32,7 @@ export const itemKey = (path: string): string => `item:${path}`;
 export function viewQuest(
   deps: { store: QuestStore; kept: ContextStore; governance: { approvals: Pick<Governance["approvals"], "list"> } },
   questId: string,
-  wish: TaskWish,
+  wish: QuestPromptRequest,
   budget: number,
 ): QuestView {
   const messages = deps.store.messages(questId);
@@ -90,13 +91,13 @@ function itemsHead(items: readonly KeptItem[]): ContextMessage[] {
 function tailOf(
   { governance }: { governance: { approvals: Pick<Governance["approvals"], "list"> } },
   questId: string,
-  { plan }: TaskWish,
+  { plan }: QuestPromptRequest,
   body: readonly StoredMessage[],
   compaction: Compaction | null,
 ): string {
   const sections: string[] = [];
   const lines = planLines(plan);
-  if (lines.length > 0 && lines.join("\n") !== planLines(toldPlan(body) ?? compaction?.plan ?? []).join("\n"))
+  if (lines.length > 0 && lines.join("\n") !== planLines(lastWrittenPlan(body) ?? compaction?.plan ?? []).join("\n"))
     sections.push(`The plan as it stands now:\n${lines.join("\n")}`);
   const open = governance.approvals.list({ questId, status: "pending", limit: 50 });
   if (open.length > 0)
@@ -107,7 +108,7 @@ function tailOf(
 }
 
 /** The plan as the model last wrote it in these messages; null when it did not. */
-function toldPlan(body: readonly StoredMessage[]): TaskWish["plan"] | null {
+function lastWrittenPlan(body: readonly StoredMessage[]): QuestPromptRequest["plan"] | null {
   for (const { message, turn } of body.toReversed()) {
     if (turn?.kind !== "assistant") continue;
     const call = turn.content.findLast((item) => item.type === "tool_call" && item.name === "update_plan");
@@ -120,6 +121,6 @@ function toldPlan(body: readonly StoredMessage[]): TaskWish["plan"] | null {
   return null;
 }
 
-function isStep(step: unknown): step is TaskWish["plan"][number] {
+function isStep(step: unknown): step is QuestPromptRequest["plan"][number] {
   return typeof step === "object" && step !== null && "title" in step && "status" in step;
 }

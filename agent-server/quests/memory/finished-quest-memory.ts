@@ -5,7 +5,8 @@ import type { Log } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { MemoryService } from "../../tools/tools.ts";
 import { notice } from "../notices.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 import { memoryActions } from "./memory-actions.ts";
 
 export interface EndedQuest {

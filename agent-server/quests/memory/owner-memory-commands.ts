@@ -1,11 +1,12 @@
 import { createOwnerCommands, type Memory } from "../../memory/memory.ts";
 import type { Log } from "../../security/security.ts";
 import type { MemoryService } from "../../tools/tools.ts";
-import type { MessagesOfOthers } from "../foreign-messages.ts";
-import { notice, toldToModel } from "../notices.ts";
-import { ownersText } from "../quest-page.ts";
+import type { ExternalMessages } from "../external-messages.ts";
+import { notice, memoryNoticeForModel } from "../notices.ts";
+import { userText } from "../quest-page.ts";
 import type { Run } from "../quest-run.ts";
-import type { QuestStore, StoredMessage } from "../quest-store.ts";
+import type { QuestStore } from "../quest-store.ts";
+import type { StoredMessage } from "../stored-quest.ts";
 import { memoryActions } from "./memory-actions.ts";
 
 const undoHint = "\n\nTo undo it: War Room → Memory → Commits → Roll back.";
@@ -24,28 +25,28 @@ export function createOwnerMemoryCommands(deps: {
   service: () => MemoryService | null;
   store: QuestStore;
   /** Messages that were sent without the owner token. */
-  others: Pick<MessagesOfOthers, "has">;
+  others: Pick<ExternalMessages, "has">;
   log: Log;
 }): OwnerMemoryCommands {
   const { store } = deps;
   const execute = createOwnerCommands(deps);
   return {
-    async run({ questId, receiptId, begunBy, controller: { signal } }) {
+    async run({ questId, receiptId, startMessageId, controller: { signal } }) {
       const service = deps.service();
       const messages = unanswered(store.messages(questId));
       const actions = service === null ? null : memoryActions(service, { by: "owner", questId, parentId: receiptId, signal });
       for (const { message } of messages) {
         if (message.parts.some((part) => part.type === "notice" && part.action === "open_memory")) continue;
         const { id } = message;
-        const report = await execute({ id, text: ownersText(message), questId, isOwner: !deps.others.has(id), signal }, actions);
+        const report = await execute({ id, text: userText(message), questId, isOwner: !deps.others.has(id), signal }, actions);
         if (report === null) continue;
         const shown = notice(report.level, report.text + (report.isChanged ? undoHint : ""), "open_memory");
-        if (report.isWholeMessage && begunBy === id && messages.at(-1)?.message.id === id) {
+        if (report.isWholeMessage && startMessageId === id && messages.at(-1)?.message.id === id) {
           store.addMessage({
             questId,
             role: "assistant",
             parts: [shown],
-            turn: { kind: "assistant", content: [{ type: "text", text: toldToModel(shown) }], cut: null, altered: [] },
+            turn: { kind: "assistant", content: [{ type: "text", text: memoryNoticeForModel(shown) }], cut: null, altered: [] },
           });
         } else store.saveMessage({ ...message, parts: [...message.parts, shown] });
       }
@@ -58,5 +59,5 @@ function unanswered(messages: readonly StoredMessage[]): StoredMessage[] {
   const answered = messages.findLastIndex(({ turn }) => turn?.kind === "assistant");
   return messages
     .slice(answered + 1)
-    .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
+    .filter(({ message, turn }) => message.role === "user" && turn?.kind === "user" && userText(message).trim() !== "");
 }

@@ -1,6 +1,6 @@
 import type { RecallQuests } from "../../memory/memory.ts";
-import { notice, tellOnce } from "../notices.ts";
-import { ownersText } from "../quest-page.ts";
+import { notice, addNoticeOnce } from "../notices.ts";
+import { userText } from "../quest-page.ts";
 import type { QuestStore } from "../quest-store.ts";
 
 /** Of a long message, its beginning and its end are searched for. UTF-16 units. */
@@ -12,7 +12,7 @@ export function recallQuests(store: Pick<QuestStore, "messages" | "quest" | "mar
     objective: (questId) => objectiveOf(store, questId),
     mode: (questId) => store.quest(questId).mode,
     marker: (questId) => store.marker(questId),
-    warnOnce: (questId, text) => tellOnce(store, questId, notice("warning", text, "show_log")),
+    warnOnce: (questId, text) => addNoticeOnce(store, questId, notice("warning", text, "show_log")),
   };
 }
 
@@ -20,8 +20,8 @@ export function recallQuests(store: Pick<QuestStore, "messages" | "quest" | "mar
 export function objectiveOf(store: Pick<QuestStore, "messages" | "quest">, questId: string): string {
   const asked = store
     .messages(questId)
-    .findLast(({ message, turn }) => message.role === "user" && turn?.kind === "user" && ownersText(message).trim() !== "");
-  const text = asked === undefined ? "" : ownersText(asked.message).trim();
+    .findLast(({ message, turn }) => message.role === "user" && turn?.kind === "user" && userText(message).trim() !== "");
+  const text = asked === undefined ? "" : userText(asked.message).trim();
   const bounded = text.length <= shares.head + shares.tail ? text : `${text.slice(0, shares.head)}\n…\n${text.slice(-shares.tail)}`;
   const { title } = store.quest(questId);
   return (text.startsWith(title.replace(/…$/, "")) ? bounded : `${title}\n${bounded}`).toWellFormed();

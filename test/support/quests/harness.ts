@@ -8,7 +8,7 @@ import type { Models } from "../../../agent-server/models/models.ts";
 import { runLoop } from "../../../agent-server/turn/turn.ts";
 import { createQuests, questsMigrations } from "../../../agent-server/quests/quests.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
-import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
+import { createPlaceholders, createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 import type { ComposedTools } from "../compose-tools.ts";
 import type { Tools } from "../../../agent-server/tools/tools.ts";
@@ -71,6 +71,7 @@ export function openHost(
     governance,
     ledger,
     redactor,
+    placeholders: createPlaceholders({ dataDir: folders.dataDir }),
     sanitizer,
     emit,
     workspace: folders.workspace,

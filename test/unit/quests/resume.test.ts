@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Intent } from "../../../agent-server/contract/governance.ts";
-import { interruptedOutput } from "../../../agent-server/quests/settle.ts";
+import { interruptedOutput } from "../../../agent-server/quests/settle-quest.ts";
 import { makeFolders, type HostTools, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";

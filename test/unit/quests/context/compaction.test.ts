@@ -4,9 +4,9 @@ import type { Part, ToolPart } from "../../../../agent-server/contract/chat.ts";
 import { beforeLastRequest, changedFiles, chooseCut, composeHead } from "../../../../agent-server/quests/context/compaction.ts";
 import { toConversation } from "../../../../agent-server/quests/conversation.ts";
 import { digest } from "../../../../agent-server/quests/context/digest.ts";
-import { ownersWords, ruleSentences } from "../../../../agent-server/quests/owner-texts.ts";
+import { userStatements, ruleSentences } from "../../../../agent-server/quests/user-statements.ts";
 import { piecesOf } from "../../../../agent-server/quests/context/quest-pieces.ts";
-import type { StoredMessage } from "../../../../agent-server/quests/quest-store.ts";
+import type { StoredMessage } from "../../../../agent-server/quests/stored-quest.ts";
 import { fitConversation } from "../../../../agent-server/context/budget.ts";
 import { createDataFence, estimateTokens } from "../../../../agent-server/context/context.ts";
 
@@ -168,7 +168,7 @@ describe("what stands for the older part", () => {
       kind: "user",
       content: [{ type: "text", text: "a.ts: accepted" }],
     });
-    expect(ownersWords([owner(0, "Go."), review]).map(({ text }) => text)).toEqual(["Go."]);
+    expect(userStatements([owner(0, "Go."), review]).map(({ text }) => text)).toEqual(["Go."]);
   });
 
   it("lists each changed file with what was done", () => {

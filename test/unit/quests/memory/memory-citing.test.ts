@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../../../agent-server/contract/chat.ts";
 import { toConversation, toSmallConversation } from "../../../../agent-server/quests/conversation.ts";
 import { notice } from "../../../../agent-server/quests/notices.ts";
-import type { StoredMessage } from "../../../../agent-server/quests/quest-store.ts";
+import type { StoredMessage } from "../../../../agent-server/quests/stored-quest.ts";
 
 function stored(id: string, role: Message["role"], parts: Message["parts"], turn: StoredMessage["turn"]): StoredMessage {
   const seq = Number(id.slice(1));

@@ -64,8 +64,8 @@ function task(
         altered: [],
       },
     });
-  const carryOut = async (begunBy: string | null) => {
-    const run = createRun(questId, "receipt", begunBy);
+  const carryOut = async (startMessageId: string | null) => {
+    const run = createRun(questId, "receipt", startMessageId);
     await owners.run(run);
     return run;
   };

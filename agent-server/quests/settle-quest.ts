@@ -1,11 +1,12 @@
 import type { Part, ToolPart } from "../contract/chat.ts";
 import type { Governance } from "../governance/governance.ts";
-import type { Cut, QuestStore, StoredMessage } from "./quest-store.ts";
+import type { QuestStore } from "./quest-store.ts";
+import type { Cut, StoredMessage } from "./stored-quest.ts";
 
-export const interruptedOutput = "interrupted: the host ended; it was not run again";
-const words: Record<Exclude<Cut, "failed">, { running: string; queued: string }> = {
-  interrupted: { running: interruptedOutput, queued: "not run: the host ended before its turn" },
-  cancelled: { running: "stopped by the owner; it may have had part of its effect", queued: "not run: the owner stopped the task" },
+export const interruptedOutput = "interrupted: the host stopped; the call was not repeated";
+const outputs: Record<Exclude<Cut, "failed">, { running: string; queued: string }> = {
+  interrupted: { running: interruptedOutput, queued: "not run: the host stopped first" },
+  cancelled: { running: "stopped by the user; the call may have taken effect in part", queued: "not run: the user stopped the task" },
 };
 
 export function isUnfinished(part: Part): part is ToolPart {
@@ -13,9 +14,9 @@ export function isUnfinished(part: Part): part is ToolPart {
 }
 
 /**
- * Closes what a stopped run left open: streamed text is kept and marked as cut off, running tools become cancelled.
- * After an interruption, calls that certainly had no effect (still waiting for the owner, or queued behind such a one)
- * stay, so that `resume` can ask again.
+ * Closes the open messages and calls of a stopped run: streamed text is kept and marked as cut off, and running tools become cancelled.
+ * After an interruption, calls that certainly had no effect (waiting for the user, or queued behind such a call) remain, so that
+ * `resume` can ask again.
  */
 export function settleQuest(
   { store, governance }: { store: QuestStore; governance: { approvals: Pick<Governance["approvals"], "get"> } },
@@ -30,7 +31,7 @@ export function settleQuest(
     const dropAll = cut === "cancelled" || unfinished.some(ran);
     for (const part of unfinished) {
       if (dropAll) {
-        part.output = ran(part) ? words[cut].running : words[cut].queued;
+        part.output = ran(part) ? outputs[cut].running : outputs[cut].queued;
         part.status = "cancelled";
       } else if (part.status === "running") {
         part.status = "waiting";
@@ -41,8 +42,8 @@ export function settleQuest(
 }
 
 /**
- * False only for a call that certainly had no effect. A question to the owner has none, and a call that waited for a review was
- * not begun: both can be made again.
+ * False only for a call that certainly had no effect. A question has none, and a call that waited for a review had not started:
+ * both can be repeated.
  */
 function mayHaveRun(part: ToolPart, governance: { approvals: Pick<Governance["approvals"], "get"> }): boolean {
   if (part.status === "queued" || part.tool === "ask_owner") return false;
@@ -52,7 +53,7 @@ function mayHaveRun(part: ToolPart, governance: { approvals: Pick<Governance["ap
   return status === undefined || status === "allowed_once" || status === "allowed_quest";
 }
 
-/** What the model said before it was cut off; null when that is nothing. */
+/** The text that the model streamed before it was cut off; null when there is none. */
 export function partialTurn({ message }: StoredMessage, cut: Cut): Extract<StoredMessage["turn"], { kind: "assistant" }> | null {
   if (message.role !== "assistant") return null;
   const text = message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The same for all prompts of a task, and nobody else's: providers that keep prompts by key find theirs again. */
+/** The prompt cache key of a quest for providers that cache by key: the same for all of its prompts, and unique to it. */
 export function cacheKeyOf(questId: string): string {
   return createHash("sha256").update(questId).digest("hex").slice(0, 32);
 }

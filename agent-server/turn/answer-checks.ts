@@ -16,10 +16,10 @@ const sourceWords =
 /**
  * Holds a final answer against the soul's tone invariants, by what the receipts know and not by what the model says: failures it
  * leaves out are added openly; research without addresses is sent back once, and marked as unverified when it comes back without.
- * What is corrected is a receipt. Words in other languages than those of `tellsFailure` count as silence, so a note may repeat
+ * What is corrected is a receipt. Words in other languages than those of `failureWords` count as silence, so a note may repeat
  * what was said; it never alters the answer itself.
  */
-export function keepTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): void {
+export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): void {
   const { store, ledger } = deps;
   const stored = store.messages(run.questId);
   const asked = stored.findLast(({ message: { role, parts } }) => role === "user" && parts.some(({ type }) => type === "text"));
@@ -27,7 +27,7 @@ export function keepTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, 
   const answer = textOf(message);
   if (answer.trim() === "") return;
 
-  const silent = tone.noSilentFailure ? untold(since, answer) : [];
+  const silent = tone.noSilentFailure ? unmentionedFailures(since, answer) : [];
   if (silent.length > 0) {
     const list = silent.map((part) => `${part.title} (${part.status === "denied" ? "not permitted" : "failed"})`);
     message.parts.push(notice("warning", `The answer does not say that this did not work: ${list.join("; ")}.`));
@@ -63,11 +63,11 @@ export function keepTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, 
   }
 }
 
-const tellsFailure =
+const failureWords =
   /\b(?:fail\w*|error\w*|could ?n[o']t|cannot|can't|unable|den(?:y|ied)|block\w*|refus\w*|reject\w*|not (?:done|permitted|allowed|possible|available|applied|made)|did ?n[o']t work|without success|fehl\w*|nicht|konnte\w*|verweiger\w*|abgelehnt|impossible|échou\w*|refusé\w*|pas pu|no pud\w*|fall[óo]\w*|deneg\w*|não)\b|失败|无法|拒绝|できません|失敗|ошибк|не удалось|отказ/iu;
 
 /** Calls that came to nothing (looking in vain is no failure), were not made good by a later one on the same thing, and go unmentioned. */
-function untold(messages: readonly Message[], answer: string): ToolPart[] {
+function unmentionedFailures(messages: readonly Message[], answer: string): ToolPart[] {
   const calls = messages.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
   const left = calls.filter(
     (part, index) =>
@@ -76,7 +76,7 @@ function untold(messages: readonly Message[], answer: string): ToolPart[] {
         .slice(index + 1)
         .some((later) => later.status === "success" && later.tool === part.tool && subjectOf(later) === subjectOf(part)),
   );
-  return left.length === 0 || tellsFailure.test(answer) ? [] : left.slice(0, 5);
+  return left.length === 0 || failureWords.test(answer) ? [] : left.slice(0, 5);
 }
 
 /** What a call is about: its path, command or address; everything it was given otherwise. */

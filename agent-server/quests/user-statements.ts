@@ -1,15 +1,15 @@
-import type { StoredMessage } from "./quest-store.ts";
+import type { StoredMessage } from "./stored-quest.ts";
 
-/** Something the owner said: a message, or an answer to a question. */
-export interface OwnersWords {
-  /** The question it answers; null of a message. */
+/** A message of the user, or their answer to a question. */
+export interface UserStatement {
+  /** The question that it answers; null for a message. */
   readonly question: string | null;
   readonly text: string;
 }
 
 /**
- * Sentences by which the owner lays down a rule, decides something or asks to have it remembered, in the languages the product's
- * own words are looked for in. Deliberately wide: a sentence too many costs some tokens, one too few costs a rule.
+ * Sentences that state a rule or a decision, or ask to remember something, in the languages that Lancelot recognizes. Deliberately
+ * broad: a false positive costs some tokens, and a false negative loses a rule.
  */
 const rules: readonly RegExp[] = [
   /\b(?:always|never|must(?:n't| not)?|do not|don't|shall|should(?:n't| not)?|only ever|from now on|remember|keep in mind|important|rule|forbidden|required?|prefer|instead of|rather than|make sure|no longer|without exception)\b/iu,
@@ -20,12 +20,12 @@ const rules: readonly RegExp[] = [
   /(?:^|\P{L})(?:sempre|mai|deve|devono|non usare|d'ora in poi|ricorda|regola|deciso|preferisco|invece|vietato|bisogna|lembre|decidi\p{L}+|prefiro|em vez|proibido|a partir de agora)(?!\p{L})/iu,
 ];
 
-/** True when a text lays down a rule or decides something. */
+/** True when a text states a rule or a decision. */
 export function statesRule(text: string): boolean {
   return rules.some((rule) => rule.test(text));
 }
 
-/** The sentences and lines of a text that lay down a rule or decide something, word for word. */
+/** The sentences and lines of a text that state a rule or a decision, verbatim. */
 export function ruleSentences(text: string): string[] {
   return text
     .split(/\n+|(?<=[.!?。])\s+/u)
@@ -33,9 +33,9 @@ export function ruleSentences(text: string): string[] {
     .filter((sentence) => sentence !== "" && statesRule(sentence));
 }
 
-/** Everything the owner said in these messages, in order: their messages and their answers, without what they attached. */
-export function ownersWords(messages: readonly StoredMessage[]): OwnersWords[] {
-  return messages.flatMap(({ message, turn }): OwnersWords[] => {
+/** The messages and answers of the user in order, without attachments. */
+export function userStatements(messages: readonly StoredMessage[]): UserStatement[] {
+  return messages.flatMap(({ message, turn }): UserStatement[] => {
     if (turn?.kind === "user" && message.role === "user" && message.parts.some((part) => part.type === "text")) {
       const text = turn.content
         .map((item) => (item.type === "text" && item.attached !== true ? item.text : ""))
@@ -43,7 +43,7 @@ export function ownersWords(messages: readonly StoredMessage[]): OwnersWords[] {
         .trim();
       return text === "" ? [] : [{ question: null, text }];
     }
-    return message.parts.flatMap((part): OwnersWords[] => {
+    return message.parts.flatMap((part): UserStatement[] => {
       if (part.type !== "tool" || part.tool !== "ask_owner" || part.status !== "success" || part.output === null) return [];
       const question = part.args["question"];
       return [{ question: typeof question === "string" ? question : "", text: part.output }];

@@ -1,15 +1,15 @@
 import type { Storage } from "../storage/storage.ts";
 
 /**
- * Messages that came without the owner token, from a program that was given the gateway's own token. They are worked on like the owner's,
- * but are no evidence of what the owner said, and order nothing of memory in the owner's name.
+ * Messages that a program sent with the gateway's token, without the owner token. A quest processes them like any message, but they
+ * are no evidence of what the user said, and cannot change memory in the user's name.
  */
-export interface MessagesOfOthers {
+export interface ExternalMessages {
   add(messageId: string): void;
   has(messageId: string): boolean;
 }
 
-export function createMessagesOfOthers({ db }: Pick<Storage, "db">): MessagesOfOthers {
+export function createExternalMessages({ db }: Pick<Storage, "db">): ExternalMessages {
   const insert = db.prepare<[string]>("INSERT INTO messages_of_others (message_id) VALUES (?)");
   const find = db.prepare<[string], number>("SELECT 1 FROM messages_of_others WHERE message_id = ?").pluck();
   return {

@@ -2,8 +2,8 @@ import type { Execution } from "../execution/execution.ts";
 import { notice } from "./notices.ts";
 import type { QuestStore } from "./quest-store.ts";
 
-/** Adds a notice to the quest whose action failed its verification. Returns the unsubscribe function. */
-export function showFailures({
+/** Adds a notice to the quest of each action that failed its verification. @returns stops it */
+export function showVerificationFailures({
   store,
   verifications,
 }: {

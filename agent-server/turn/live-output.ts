@@ -8,7 +8,7 @@ const heldUnits = 48_000;
 const keepMs = 1_500;
 
 /** What a running tool prints, on its way to the open windows as events and, more seldom, to its stored card. */
-export function createPrinted(deps: {
+export function createLiveOutput(deps: {
   part: ToolPart;
   message: Message;
   store: Pick<QuestStore, "keepStreamed">;

@@ -8,8 +8,8 @@ import { attachmentPart, findMentions, protectAttachment } from "./attachments.t
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
-import { ownersText, titleOf } from "./quest-page.ts";
-import type { MessagesOfOthers } from "./foreign-messages.ts";
+import { userText, titleOf } from "./quest-page.ts";
+import type { ExternalMessages } from "./external-messages.ts";
 import type { QuestStore } from "./quest-store.ts";
 import { expandSlashCommand } from "./slash-commands.ts";
 
@@ -19,29 +19,29 @@ interface Deps {
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
-  /** Hides a quest's secrets in a way that its file tools can take back. */
+  /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */
   redactorOf: (questId: string) => Redactor;
-  sanitizer: Sanitizer | undefined;
-  others: MessagesOfOthers;
+  sanitizer: Sanitizer;
+  externalMessages: ExternalMessages;
 }
 
-/** The owner's words in a task: stored with what they attach and name, found again, and taken back. */
-export interface OwnersMessages {
-  /** `owner`: it came with the owner token. */
+/** Stores messages of the user with their attachments and mentioned files, finds them, and rewinds a quest to one. */
+export interface UserMessages {
+  /** @param owner true when the message came with the owner token */
   add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
-  /** @throws LancelotError `not_found` for what is no message of the owner's in this task (any more). */
+  /** @throws LancelotError `not_found` unless it is a message of the user in this quest. */
   find(questId: string, messageId: string): Message;
-  /** Takes back a message and all that followed. What is returned rejects, afterwards, what it proposed and nobody decided. */
+  /** Removes a message and all later ones. @returns rejects the undecided changes that the removed messages proposed; call it afterwards */
   rewind(questId: string, from: Message, text: string): () => Promise<void>;
 }
 
-export function createOwnersMessages(deps: Deps): OwnersMessages {
-  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, others } = deps;
+export function createUserMessages(deps: Deps): UserMessages {
+  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages } = deps;
   return {
     add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
       const safe = redactor.text(text).text;
       const reversible = redactorOf(questId);
-      const suspicious = sanitizer?.inspect(text).findings ?? [];
+      const suspicious = sanitizer.inspect(text).findings;
       const mentioned = [...new Set([...findMentions(safe, governance), ...findNamedFiles(withoutCrusader(safe), governance)])].filter(
         (path) => !attached.some((one) => one.type === "file" && one.path === path),
       );
@@ -57,7 +57,7 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
         turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
         ...(attachments.length === 0 ? {} : { attachments }),
       });
-      if (!owner) others.add(message.id);
+      if (!owner) externalMessages.add(message.id);
       if (suspicious.length > 0) {
         ledger.record(
           {
@@ -76,7 +76,7 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
 
     find(questId: string, messageId: string): Message {
       const message = store.message(messageId)?.message;
-      if (message?.questId !== questId || message.role !== "user" || ownersText(message) === "") {
+      if (message?.questId !== questId || message.role !== "user" || userText(message) === "") {
         throw new LancelotError("not_found", "That message is no longer part of this task. Send it as a new one.");
       }
       return message;
@@ -90,30 +90,30 @@ export function createOwnersMessages(deps: Deps): OwnersMessages {
         ),
       );
       store.removeFrom(questId, from.seq);
-      const before = titleOf(ownersText(from));
+      const before = titleOf(userText(from));
       const automatic = from.seq === 0 && store.quest(questId).title === before;
       store.patch(questId, { plan: [], ...(automatic ? { title: titleOf(redactor.text(text).text) } : {}) });
       return async () => {
         for (const change of changes.list({ questId, open: true, limit: 500 })) {
           if (made.has(change.id)) await changes.decide(change.id, "reject");
         }
-        // The model no longer knows of these proposals, so it need not hear what became of them.
+        // The model no longer sees these proposals, so it must not get their review.
         if (made.size > 0) changes.takeReview(questId);
       };
     },
   };
 }
 
-/** The owner's words are theirs: they are told what reads like an order past them, in case they pasted it, and it is sent as it is. */
+/** Warns about prompt injections in a message that the user may have pasted. The message is sent unchanged. */
 function warning(suspicious: readonly InjectionFinding[], redactor: Redactor): Part[] {
   const [first] = suspicious;
   if (first === undefined) return [];
   const quoted = redactor.text(first.match).text;
-  const words = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
+  const excerpt = quoted === "" ? "" : ` (“${quoted.length > 80 ? `${quoted.slice(0, 80)}…` : quoted}”)`;
   return [
     notice(
       "warning",
-      `This message holds words that read like orders past you${words}. It was sent as it is. If you pasted it from somewhere, check it; rules and approvals hold whatever it says.`,
+      `This message may contain a prompt injection${excerpt}. It was sent unchanged. If you pasted it, check its source. Rules and approvals still apply.`,
     ),
   ];
 }

@@ -1,0 +1,24 @@
+import type { AskEditor } from "./contract/editor.ts";
+import type { Emit } from "./contract/events.ts";
+import type { Posture } from "./contract/governance.ts";
+import type { ProductPaths } from "./paths.ts";
+
+export interface HostOptions {
+  paths: ProductPaths;
+  /** Absolute path of the workspace; null without one. */
+  workspace: string | null;
+  dataDir: string;
+  /** False keeps Lancelot from writing anything in the workspace. */
+  trusted: boolean;
+  posture: Posture;
+  approvalTimeoutSeconds: number;
+  /** Flags from the editor's settings. */
+  features?: Readonly<Record<string, boolean>>;
+  /** False when nobody can answer a question. */
+  canAsk: boolean;
+  askEditor: AskEditor | null;
+  env: NodeJS.ProcessEnv;
+  emit: Emit;
+  lastEventSeq(): number;
+  log(message: string, error?: unknown): void;
+}

@@ -1,0 +1,291 @@
+import type { HostOptions } from "./host-options.ts";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import type { AskEditor } from "./contract/editor.ts";
+import { createFlags, createSafeMode, flagsMigrations } from "./flags/flags.ts";
+import { estimateTokens } from "./context/context.ts";
+import { createGovernance, governanceMigrations } from "./governance/governance.ts";
+import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
+import { createModels, createUsage, routerMigrations, usageMigrations } from "./models/models.ts";
+import { createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
+import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
+import { createGatedFetch, createPiiDetector, createPlaceholders, createOAuth, createPageFetch, createRedactor, createSanitizer, createSecrets, isReservedSecret, piiKinds } from "./security/security.ts";
+import { openStorage } from "./storage/storage.ts";
+import { runLoop } from "./turn/turn.ts";
+import { createSandbox } from "./sandbox/sandbox.ts";
+import { createTools } from "./tools/tools.ts";
+import { createExecution } from "./execution/execution.ts";
+import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
+
+export type HostServices = ReturnType<typeof createHostServices>;
+
+/** Creates every service of the host and connects them. Repairs the state of hosts that crashed. */
+export function createHostServices(options: HostOptions, version: string) {
+  const { workspace, dataDir, paths, emit, log } = options;
+  const now = (): Date => new Date();
+  const redactor = createRedactor();
+  const placeholders = createPlaceholders({ dataDir });
+  const detector = createPiiDetector({ configDir: paths.configDir, dataDir });
+  const sanitizer = createSanitizer(paths.configDir, log);
+  const storage = openStorage({
+    dataDir,
+    migrations: [
+      ...flagsMigrations,
+      ...receiptsMigrations,
+      ...governanceMigrations,
+      ...workspaceMigrations,
+      ...usageMigrations,
+      ...routerMigrations,
+      ...questsMigrations,
+      ...memoryMigrations,
+    ],
+  });
+  /** Set once the ledger exists, which itself reads secrets. */
+  let secretAudit: Audit | null = null;
+  const secrets = createSecrets({
+    dataDir,
+    env: options.env,
+    ...(options.askEditor ? { editor: editorSecrets(options.askEditor) } : {}),
+    onAccess: ({ operation, name }) => {
+      // The ledger uses its own keys for each signed head; recording that would need another head.
+      const isOwnKey = name !== undefined && isReservedSecret(name);
+      if (!isOwnKey) secretAudit?.note("vault", { title: name === undefined ? operation : `${operation} ${name}` });
+    },
+  });
+  const ledger = createLedger({ storage, redactor, secrets, log, configDir: paths.configDir });
+  const gatedFetch = createGatedFetch();
+  const telemetry = createTelemetry({
+    ledger,
+    configDir: paths.configDir,
+    dataDir,
+    env: options.env,
+    gatedFetch,
+    log,
+    version,
+  });
+  const audit = createAudit({ ledger, log: log });
+  secretAudit = audit;
+  const flags = createFlags({
+    dataDir,
+    env: options.env,
+    log,
+    onChange: ({ name, enabled, by }) => {
+      audit.note("flag", { title: `${name} ${enabled ? "on" : "off"}`, name, enabled, by });
+      emit("flags", {});
+    },
+  });
+  flags.useSettings(options.features ?? {});
+  const safeMode = createSafeMode({
+    storage,
+    onChange: (enabled, here) => {
+      audit.note("safe-mode", { title: `Safe mode ${enabled ? "on" : "off"}`, enabled, ...(here ? {} : { by: "another window" }) });
+      emit("flags", {});
+    },
+  });
+  // Detects changes that another window made, even while no action reads them.
+  const watching = setInterval(() => {
+    // Loads the rules of the sanitizer before the first message needs them.
+    sanitizer.inspect("");
+    flags.enabled("SOUL");
+    safeMode.enabled();
+    governance.soul.notice();
+    usage.notice();
+    memory.notice();
+  }, 2_000).unref();
+  const governance = createGovernance({
+    storage,
+    ledger,
+    redactor,
+    workspace,
+    dataDir,
+    configDir: paths.configDir,
+    trusted: options.trusted,
+    posture: options.posture,
+    approvalTimeoutSeconds: options.approvalTimeoutSeconds,
+    emit,
+    networkEnabled: () => flags.enabled("TOOLS_NETWORK"),
+    soulEnabled: () => flags.enabled("SOUL"),
+    safeMode: () => safeMode.enabled(),
+    log,
+  });
+  governance.setCanAsk(options.canAsk);
+  const oauth = createOAuth({
+    configDir: paths.configDir,
+    dataDir,
+    secrets,
+    gatedFetch,
+    enabled: (provider) => flags.enabled(provider === "anthropic" ? "ANTHROPIC_OAUTH" : "GOOGLE_OAUTH"),
+    onNotice: ({ provider, event, problem }) => {
+      audit.note("sign-in", { title: `${provider}: ${event}`, provider, ...(problem === undefined ? {} : { problem }) });
+      emit("oauth", {});
+      emit("models", {});
+    },
+  });
+  const usage = createUsage({
+    storage,
+    configDir: paths.configDir,
+    dataDir,
+    env: options.env,
+    emit,
+    questName: (questId) => quests.titleOf(questId),
+  });
+  const models = createModels({
+    storage,
+    sdkEnabled: () => flags.enabled("PROVIDER_SDK"),
+    usage,
+    oauth,
+    askEditor: options.askEditor,
+    configDir: paths.configDir,
+    dataDir,
+    distDir: paths.distDir,
+    secrets,
+    gatedFetch,
+    ledger,
+    redactor,
+    placeholders,
+    personal: { detector, kinds: new Set(piiKinds), ready: () => detector.ready() },
+    env: options.env,
+  });
+  const folder = workspace === null ? null : realpathSync(workspace);
+  const sandbox =
+    folder === null
+      ? null
+      : createSandbox({
+          workspace: folder,
+          dataDir,
+          configDir: paths.configDir,
+          hostId: storage.hostId,
+          hostAlive: storage.hostAlive,
+          governance,
+          ledger,
+          flag: (name) => flags.enabled(name),
+          env: options.env,
+          home: homedir(),
+          log,
+        });
+  const timeline = createTimeline({ storage, workspace: folder });
+  const memory = createMemory({
+    storage,
+    ledger,
+    redactor,
+    sanitizer,
+    enabled: () => flags.enabled("MEMORY_VNEXT"),
+    workspace: folder,
+    dataDir,
+    configDir: paths.configDir,
+    emit,
+    log,
+    estimateTokens,
+    soul: governance.soul.prompt,
+    forbids: (content) => governance.soul.active()?.forbidsMemory(content) ?? null,
+    evidence: createEvidence({ timeline, ledger }),
+    timeline,
+    summarize: async (text, maxTokens, signal) =>
+      (await models.tasks.summarize(text, maxTokens, { questId: null, parentId: null, signal })).text,
+  });
+  const maintenance = startMaintenance(memory);
+  const workspaceServices = createWorkspace({
+    ...{ storage, ledger, governance, placeholders, workspace, now, log },
+    askEditor: options.askEditor,
+    configDir: paths.configDir,
+    isQuestOpen: (questId) => quests.isOpen(questId),
+  });
+  const execution = createExecution({ workspace: workspaceServices, storage, governance, ledger, redactor, placeholders, emit, now, log });
+  const tools = createTools({
+    workspace: workspaceServices,
+    ...{ execution, ledger, governance, redactor, placeholders, sanitizer, memory, emit, now, log, dataDir },
+    sandbox: sandbox ?? { shells: [], control: null },
+    pageFetch: createPageFetch(),
+    flag: (name) => flags.enabled(name),
+    safeMode: () => safeMode.enabled(),
+    configDir: paths.configDir,
+    distDir: paths.distDir,
+    ripgrepPath: paths.ripgrepPath,
+    askEditor: options.askEditor,
+  });
+  const quests = createQuests({
+    runLoop,
+    storage,
+    models,
+    tools,
+    changes: execution.changes.review,
+    verifications: execution.verifications,
+    governance,
+    ledger,
+    redactor,
+    placeholders,
+    sanitizer,
+    emit,
+    workspace,
+    dataDir,
+    configDir: paths.configDir,
+    canAsk: options.canAsk,
+    questCost: usage.questCost,
+    memory,
+    summarize: models.tasks.summarize,
+    classify: (request, context) =>
+      flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
+    switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
+    log,
+  });
+
+  const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
+  const stopModels = models.onChange((change) => {
+    if ("localModel" in change) emit("localModel", change.localModel);
+    else if ("routed" in change) emit("routed", change.routed);
+    else emit("models", {});
+  });
+  const closedReceipts = ledger.reconcile();
+  const interrupted = quests.reconcile();
+  memory.reconcile();
+  if (closedReceipts + interrupted > 0)
+    log(`recovered from a host that crashed: closed ${closedReceipts} receipts, interrupted ${interrupted} quests`);
+
+
+  return {
+    audit,
+    detector,
+    execution,
+    flags,
+    governance,
+    ledger,
+    memory,
+    models,
+    oauth,
+    quests,
+    redactor,
+    safeMode,
+    sanitizer,
+    secrets,
+    telemetry,
+    tools,
+    usage,
+    /** Stops quests, closes streams and processes, and writes what is pending. Later services depend on earlier ones. */
+    async close(): Promise<void> {
+      clearInterval(watching);
+      await quests.close();
+      await maintenance.close();
+      await tools.close();
+      await execution.close(2_000);
+      await sandbox?.close();
+      await models.close();
+      usage.close();
+      oauth.close();
+      audit.close();
+      stopReceipts();
+      stopModels();
+      await telemetry.end();
+      await ledger.end();
+      storage.close();
+    },
+  };
+}
+
+/** Adapts the secret storage of the editor to the one that `createSecrets` takes. */
+function editorSecrets(ask: AskEditor) {
+  return {
+    get: async (name: string) => (await ask("secretGet", { name })).value,
+    set: async (name: string, value: string | null) => void (await ask("secretSet", { name, value })),
+    list: async () => (await ask("secretList", {})).names,
+  };
+}

@@ -1,0 +1,122 @@
+import type { Attachment, Quest } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { createCompactCommand } from "./compact-command.ts";
+import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
+import { titleOf } from "./quest-page.ts";
+import type { QuestServices } from "./quest-services.ts";
+import type { Quests } from "./quests-interface.ts";
+import { asksToCompact } from "./slash-commands.ts";
+import { maxQuestTokens } from "./stop-rules.ts";
+
+interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace"> {
+  readonly ledger: Ledger;
+  readonly redactor: Redactor;
+  readonly compactCommand: Pick<ReturnType<typeof createCompactCommand>, "send">;
+}
+
+/** Accepts messages and answers: they start a quest, continue it, or join its current run. */
+export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" | "answer"> & { allowMoreTokens(questId: string): void } {
+  const { store, runner, userMessages, redactor, redactorOf, ledger, workspace, compactCommand } = deps;
+
+  function allowMoreTokens(questId: string): void {
+    const { usage } = store.quest(questId);
+    store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
+  }
+
+  function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
+    const sent = store.transaction(() => {
+      const title = titleOf(redactor.text(withoutCrusader(text)).text);
+      const questId = store.create({ workspace, title, mode, tokenLimit: maxQuestTokens });
+      if (mode === "crusader") recordCrusader(ledger, store.quest(questId), "start");
+      const message = userMessages.add(questId, text, attachments, owner);
+      runner.claim(questId);
+      return { questId, messageId: message.id };
+    });
+    runner.launch(sent.questId, "message", { messageId: sent.messageId });
+    return sent;
+  }
+
+  /** Adds a message to a running quest. The model reads it at its next step. */
+  function joinRun(
+    questId: string,
+    text: string,
+    attachments: readonly Attachment[],
+    mode: Quest["mode"] | undefined,
+    owner: boolean,
+  ): string {
+    return store.transaction(() => {
+      const message = userMessages.add(questId, text, attachments, owner);
+      if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
+      allowMoreTokens(questId);
+      ledger.record(
+        {
+          actionType: "user_interaction",
+          actionName: "steer",
+          inputs: { messageId: message.id },
+          riskTier: "T0",
+          questId,
+          parentId: store.quest(questId).receiptId,
+        },
+        { status: "success" },
+      );
+      return message.id;
+    });
+  }
+
+  function send(
+    { text, questId, mode: requestedMode, attachments = [], replaceMessageId }: Parameters<Quests["send"]>[0],
+    owner = true,
+  ): ReturnType<Quests["send"]> {
+    const focus = asksToCompact(text);
+    if (focus !== null) return compactCommand.send(questId, text, focus);
+    const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : undefined);
+    if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
+      throw new LancelotError("invalid_params", "Crusader mode needs a task. Write it after /crusader.");
+    if (questId === undefined) {
+      if (replaceMessageId !== undefined) throw new LancelotError("invalid_params", "replaceMessageId requires the questId of the message.");
+      return startQuest(text, attachments, mode ?? "normal", owner);
+    }
+    runner.requireNotRunningElsewhere(store.stored(questId));
+    const isRunning = runner.runOf(questId) !== undefined;
+    if (replaceMessageId === undefined && isRunning) return { questId, messageId: joinRun(questId, text, attachments, mode, owner) };
+    const replaced = replaceMessageId === undefined ? null : userMessages.find(questId, replaceMessageId);
+    if (replaced !== null && isRunning) void runner.end(questId, "cancelled");
+    let before: (() => Promise<void>) | undefined;
+    const messageId = store.transaction(() => {
+      if (replaced !== null) before = userMessages.rewind(questId, replaced, text);
+      const message = userMessages.add(questId, text, attachments, owner);
+      runner.claim(questId);
+      changeMode({ store, ledger }, questId, mode ?? "normal");
+      allowMoreTokens(questId);
+      return message.id;
+    });
+    runner.launch(questId, replaced === null ? "message" : "edited message", { messageId, before });
+    return { questId, messageId };
+  }
+
+  return {
+    send,
+    allowMoreTokens,
+
+    steer(questId, text, owner = true) {
+      runner.requireNotRunningElsewhere(store.stored(questId));
+      if (runner.runOf(questId) === undefined) return { messageId: send({ questId, text }, owner).messageId };
+      return { messageId: joinRun(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
+    },
+
+    answer(questId, callId, answer) {
+      const stored = store.stored(questId);
+      runner.requireNotRunningElsewhere(stored);
+      const resolve = runner.runOf(questId)?.questions.get(callId);
+      const { waitingFor, status } = stored.quest;
+      const pending = status === "interrupted" && waitingFor?.kind === "answer" && waitingFor.id === callId;
+      if (resolve === undefined && !pending) throw new LancelotError("conflict", "This question is no longer open.");
+      const safe = redactorOf(questId).text(answer).text;
+      store.patch(questId, { answer: { callId, answer: safe } });
+      if (resolve === undefined) runner.start(questId, "answer");
+      else resolve(safe);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { realpathSync } from "node:fs";
+import type { Emit } from "../contract/events.ts";
+import type { Flag } from "../contract/flags.ts";
+import { createContext, createContextSettings } from "../context/context.ts";
+import type { Execution } from "../execution/execution.ts";
+import type { Governance } from "../governance/governance.ts";
+import { createQuestRecall, type Memory } from "../memory/memory.ts";
+import type { LocalTasks, Models } from "../models/models.ts";
+import type { Ledger } from "../receipts/receipts.ts";
+import type { Log, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Tools } from "../tools/tools.ts";
+import type { ChangeReview } from "../workspace/workspace.ts";
+import { createContextService } from "./context/context-service.ts";
+import { createContextStore } from "./context/context-store.ts";
+import { createQuestContext } from "./context/quest-context.ts";
+import { createExternalMessages } from "./external-messages.ts";
+import { createFinishedQuestMemory } from "./memory/finished-quest-memory.ts";
+import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
+import { recallQuests } from "./memory/recall-quests.ts";
+import { createQuestRunner } from "./quest-runner.ts";
+import { createQuestStore } from "./quest-store.ts";
+import type { Classify, RunLoop } from "./turn-deps.ts";
+import { createUserMessages } from "./user-messages.ts";
+
+export interface QuestsDeps {
+  /** The agentic loop of one run. */
+  runLoop: RunLoop;
+  storage: Storage;
+  models: Models;
+  tools: Tools;
+  /** The review of proposed changes. */
+  changes: ChangeReview;
+  verifications: Execution["verifications"];
+  governance: Governance;
+  ledger: Ledger;
+  redactor: Redactor;
+  /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */
+  placeholders: Placeholders;
+  emit: Emit;
+  /** Finds prompt injections in text that the user did not write. */
+  sanitizer: Sanitizer;
+  /** Absolute path of the workspace; null without one. */
+  workspace: string | null;
+  /** Contains USER.md, RULES.md and MEMORY_SUMMARY.md. Default: the data folder of the storage. */
+  dataDir?: string;
+  /** The shipped `config/` folder. Default: the built-in context settings apply. */
+  configDir?: string;
+  /** Summarizes with a model on this machine. Default: rules summarize. */
+  summarize?: LocalTasks["summarize"];
+  /** Recall and proposals; absent when memory is off. Writes to memory go through `tools.memory`. */
+  memory?: Memory;
+  /** Classifies a request; resolves to null when the classifier is off. Default: rules classify. */
+  classify?: Classify;
+  /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
+  canAsk?: boolean;
+  /** Flags and safe mode for the prompt. Default: none. */
+  switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
+  /** US dollars that a quest has cost; null before its first model call. */
+  questCost?: (questId: string) => number | null;
+  /** Receives errors whose text is not shown in the chat. */
+  log?: Log;
+  now?: () => Date;
+}
+
+export type QuestServices = ReturnType<typeof createQuestServices>;
+
+/** Creates the store, context, memory and runner that quests consist of, and connects them. */
+export function createQuestServices(deps: QuestsDeps) {
+  const { storage, models, tools, changes, verifications, governance, ledger, redactor, sanitizer, memory, emit } = deps;
+  const now = deps.now ?? (() => new Date());
+  const log: Log = deps.log ?? (() => undefined);
+  const canAsk = deps.canAsk ?? true;
+  const dataDir = deps.dataDir ?? storage.dataDir;
+  const redactorOf = (questId: string): Redactor => deps.placeholders.of(questId).secrets;
+  const service = () => tools.memory;
+
+  const store = createQuestStore({ storage, emit, now, ...(deps.questCost === undefined ? {} : { costOf: deps.questCost }) });
+  const context = createContext({
+    governance,
+    ledger,
+    redactor,
+    redactorOf,
+    sanitizer,
+    soul: governance.soul.prompt,
+    self: () => ({ tools: tools.list(), canAsk, ...(deps.switches?.() ?? { flags: [], safeMode: false }) }),
+    workspace: deps.workspace,
+    dataDir,
+  });
+  const kept = createContextStore(storage);
+  const settings = createContextSettings({ configDir: deps.configDir ?? null, dataDir, onProblem: log });
+  const questContext = createQuestContext({
+    ...{ store, kept, context, models, tools, changes, governance, ledger, redactor, settings, log, now },
+    summarize: deps.summarize,
+  });
+  const recall = createQuestRecall({ memory, quests: recallQuests(store), ledger, log });
+  const contextService = createContextService({
+    ...{ store, recall, kept, context, questContext, models, governance, ledger, redactor, now },
+    budget: () => settings().budget_tokens,
+  });
+  const others = createExternalMessages(storage);
+  const finishedQuestMemory = createFinishedQuestMemory({ memory, service, store, storage, log });
+  const runner = createQuestRunner(
+    {
+      ...{ store, models, tools, changes, verifications, governance, context, questContext, recall, ledger, redactor, redactorOf },
+      ...{ sanitizer, emit, canAsk, log },
+      memoryCommands: createOwnerMemoryCommands({ memory, service, store, others, log }),
+      ended: finishedQuestMemory.ended,
+      runLoop: deps.runLoop,
+      classify: deps.classify,
+    },
+    storage,
+  );
+  return {
+    store,
+    contextService,
+    finishedQuestMemory,
+    runner,
+    userMessages: createUserMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages: others }),
+    redactorOf,
+    /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
+    workspace: deps.workspace === null ? "" : realpathSync(deps.workspace),
+    log,
+  };
+}
