@@ -19,3 +19,8 @@ export interface ActionContext {
   /** Aborted when the user stops the action. */
   readonly signal: AbortSignal;
 }
+
+/** The context alone, out of a value that carries more. */
+export function actionContextOf({ quest, parent, actor, job, mode, signal }: ActionContext): ActionContext {
+  return { quest, parent, actor, mode, signal, ...(job === undefined ? {} : { job }) };
+}

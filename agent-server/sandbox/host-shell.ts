@@ -54,11 +54,16 @@ export function createHostShell(deps: {
         return Promise.resolve(
           health("off", "Running commands on this machine without isolation is disabled.", "Enable the flag TOOLS_HOST_EXECUTION."),
         );
-      return Promise.resolve(health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null));
+      return Promise.resolve(
+        health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null),
+      );
     },
     async run(command) {
       if (!deps.enabled())
-        throw new LancelotError("unavailable", "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).");
+        throw new LancelotError(
+          "unavailable",
+          "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).",
+        );
       if (windows) throw new LancelotError("unavailable", "Commands cannot run directly on Windows yet. Use a container engine or WSL.");
       const cwd = folderInside(deps.workspace, command.cwd);
       if (cwd === null)

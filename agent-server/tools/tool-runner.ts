@@ -1,3 +1,4 @@
+import { actionContextOf } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
@@ -76,7 +77,8 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   }
   const scope: Scope = { ...unrouted, chosen: record.chosen?.provider ?? null };
   const planned = await tool.plan(args, scope);
-  const settled = planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
+  const settled =
+    planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
   if (settled.kind === "effect") return execute(deps, call, record, tool, settled);
   record.receipt(
     settled.isError === true ? "failure" : "success",
@@ -176,10 +178,6 @@ function reportHealth({ health }: ToolRunnerDeps, { chosen }: ToolCallRecord, to
   if (provider.blames?.(error) !== true) return;
   health.failed(provider.id, error instanceof Error ? error.message : `${provider.title} failed.`);
   void health.check(provider.id);
-}
-
-function actionContextOf({ quest, parent, actor, job, mode, signal }: ToolCall) {
-  return { quest, parent, actor, mode, signal, ...(job === undefined ? {} : { job }) };
 }
 
 function routeRequestOf({ capability, action, routed, provider }: Tool): RouteRequest {

@@ -28,7 +28,6 @@ import type { Tool } from "./tool.ts";
 import type { ToolCall, Tools } from "./types.ts";
 
 export { toolHandlers } from "./tool-handlers.ts";
-export type { MemoryCaller } from "./memory/memory-action.ts";
 export { memoryHandlers } from "./memory/memory-handlers.ts";
 export type { MemoryService } from "./memory/memory-service.ts";
 export { routingHandlers } from "./routing/routing-handlers.ts";

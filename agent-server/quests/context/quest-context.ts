@@ -108,7 +108,13 @@ export function createQuestContext(deps: QuestContextDeps) {
      * The next prompt of a task: what changed on the disk is looked at, what is too much makes room, and what cannot leave stays.
      * @throws LancelotError `cancelled`.
      */
-    async prompt(of: { questId: string; model: Model; surroundings: PromptSources; trace: Trace; signal: AbortSignal }): Promise<PreparedPrompt> {
+    async prompt(of: {
+      questId: string;
+      model: Model;
+      surroundings: PromptSources;
+      trace: Trace;
+      signal: AbortSignal;
+    }): Promise<PreparedPrompt> {
       const { questId, model, surroundings, trace, signal } = of;
       const measure = (): { current: QuestView; room: ContextUsage } => {
         const current = view(questId, model);

@@ -58,7 +58,7 @@ export function createFinishedQuestMemory({ memory, service, store, storage, log
     memory.questEnded({ questId, title: quest.title, outcome, actions: actionsOf(calls), durationMs: durationOf(messages) });
     const to = service();
     if (!memory.proposes() || to === null) return;
-    const actions = memoryActions(to, { by: "system", questId, parentId: receiptId, signal: closing.signal });
+    const actions = memoryActions(to, { actor: "system", quest: questId, parent: receiptId, mode: "normal", signal: closing.signal });
     const proposals = await proposeFromQuest(memory, { questId, calls, after }, actions);
     if (proposals.saved.length + proposals.pending.length > 0 && store.exists(questId))
       store.addMessage({ questId, role: "assistant", parts: [notice("info", proposalSummary(proposals), "open_memory")] });

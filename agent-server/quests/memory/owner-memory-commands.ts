@@ -34,7 +34,8 @@ export function createOwnerMemoryCommands(deps: {
     async run({ questId, receiptId, startMessageId, controller: { signal } }) {
       const service = deps.service();
       const messages = unanswered(store.messages(questId));
-      const actions = service === null ? null : memoryActions(service, { by: "owner", questId, parentId: receiptId, signal });
+      const actions =
+        service === null ? null : memoryActions(service, { actor: "owner", quest: questId, parent: receiptId, mode: "normal", signal });
       for (const { message } of messages) {
         if (message.parts.some((part) => part.type === "notice" && part.action === "open_memory")) continue;
         const { id } = message;

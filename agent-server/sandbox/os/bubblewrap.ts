@@ -16,7 +16,14 @@ import type { ShellProvider } from "../shell-provider.ts";
 import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
-import { bubblewrapArguments, assertNarrowWorkspace, folderInside, findMisplacedMount, programFolders, workspaceMounts } from "./mount-layout.ts";
+import {
+  bubblewrapArguments,
+  assertNarrowWorkspace,
+  folderInside,
+  findMisplacedMount,
+  programFolders,
+  workspaceMounts,
+} from "./mount-layout.ts";
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
@@ -134,7 +141,8 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         "unavailable",
         `Commands have no network access in this sandbox, because socat is missing. ${installAdvice(["socat"])}`,
       );
-    if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
+    if (command.network && deps.egress === null)
+      throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
     const { systemFiles, seccomp } = (prepared ??= prepare());

@@ -110,8 +110,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             for (const guard of guards) guard.stdin?.end("over\n");
             return { leftovers };
           },
-          refusal: (said, cause) =>
-            new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
+          refusal: (said, cause) => new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
         },
       );
       const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
@@ -202,7 +201,8 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         const { status, message, nextStep } = await probe(command.signal);
         if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());
       }
-      if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
+      if (command.network && deps.egress === null)
+        throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
       const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
       try {
         const port = grant === null ? null : await grant.loopbackPort();

@@ -29,7 +29,7 @@ export const memorySearch = defineTool({
     const { actions, caller } = memoryOfScope(scope);
     const { items } = actions.search(
       { query, tiers, namespace, tags, limit: Math.min(50, Math.max(1, Math.round(limit ?? 8))) },
-      caller.questId,
+      caller.quest,
     );
     const text = items.length === 0 ? "No matching memory." : items.map(hitAnswer).join("\n");
     return Promise.resolve({ kind: "answer", text, outputs: { found: items.length, items: items.map(({ item }) => item.id) } });

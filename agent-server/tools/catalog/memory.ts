@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { MemoryKind, MemoryTarget, MemoryTier, Namespace, type Provenance, Tag } from "../../contract/memory.ts";
+import { type ActionContext, actionContextOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Result } from "../../contract/table.ts";
-import type { MemoryCaller } from "../memory/memory-action.ts";
 import type { MemoryActionFactory } from "../memory/memory-actions.ts";
 import type { Scope } from "../tool.ts";
 
@@ -80,10 +80,9 @@ export const editArguments = {
 export const defaultConfidence = 0.7;
 
 /** The memory actions of a call and its caller. @throws LancelotError `disabled` without a memory */
-export function memoryOfScope({ memory, call }: Pick<Scope, "memory" | "call">): { actions: MemoryActionFactory; caller: MemoryCaller } {
+export function memoryOfScope({ memory, call }: Pick<Scope, "memory" | "call">): { actions: MemoryActionFactory; caller: ActionContext } {
   if (memory === null) throw new LancelotError("disabled", "Memory is not available here.", { data: { flag: "MEMORY_VNEXT" } });
-  const { quest: questId, parent: parentId, signal, mode } = call;
-  return { actions: memory, caller: { by: "agent", questId, parentId, signal, mode } };
+  return { actions: memory, caller: { ...actionContextOf(call), actor: "agent" } };
 }
 
 /** The answer to the model about an edit. */

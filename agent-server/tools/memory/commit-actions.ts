@@ -1,28 +1,29 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory, Finished } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, memoryStep } from "./memory-action.ts";
 import { verifyCommit, verifyQuarantined, verifyStaged } from "./verify-commit.ts";
 
 export interface CommitActions {
-  begin(reason: string, caller: MemoryCaller): MemoryAction<{ commitId: string }>;
+  begin(reason: string, caller: ActionContext): MemoryAction<{ commitId: string }>;
   /** Without a commit it is one of its own. */
-  edit(params: Params<"memory.edit">, caller: MemoryCaller): MemoryAction<Result<"memory.edit">>;
+  edit(params: Params<"memory.edit">, caller: ActionContext): MemoryAction<Result<"memory.edit">>;
   /** Every staged edit is authorized again. */
-  finish(commitId: string, caller: MemoryCaller): MemoryAction<Finished>;
-  abandon(commitId: string, caller: MemoryCaller): MemoryAction<{ ok: true }>;
+  finish(commitId: string, caller: ActionContext): MemoryAction<Finished>;
+  abandon(commitId: string, caller: ActionContext): MemoryAction<{ ok: true }>;
 }
 
 /** Commits as actions of the execution pipeline. */
 export function createCommitActions({ memory, redactor }: { readonly memory: Memory; readonly redactor: Redactor }): CommitActions {
-  const step = (caller: MemoryCaller, of: Parameters<typeof memoryStep>[1]) => memoryStep(caller, of, redactor);
+  const step = (caller: ActionContext, of: Parameters<typeof memoryStep>[1]) => memoryStep(caller, of, redactor);
 
   /** The author who continues an open commit. @throws LancelotError `denied` for another author's commit. */
-  function inCommit(commitId: string, caller: MemoryCaller): Author {
+  function inCommit(commitId: string, caller: ActionContext): Author {
     const { author } = memory.staged(commitId);
-    if (caller.by === "owner") return { by: "owner", questId: author.questId };
-    if (author.by === caller.by && author.questId === caller.questId) return author;
+    if (caller.actor === "owner") return { by: "owner", questId: author.questId };
+    if (author.by === caller.actor && author.questId === caller.quest) return author;
     throw new LancelotError("denied", `Commit ${commitId} was begun by another author.`, {
       data: { rule: "memory.not-yours", alternatives: ["Begin your own commit."] },
     });

@@ -1,24 +1,10 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { Decision, Mode } from "../../contract/governance.ts";
+import type { Decision } from "../../contract/governance.ts";
 import type { Question } from "../../governance/governance.ts";
 import type { Author } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import { decisionOf, type IntentSpec, type Provider } from "../../execution/execution.ts";
-
-/** Who requests a memory action, and where it is recorded. */
-export interface MemoryCaller {
-  /**
-   * `owner`: with a click or their own words. `system`: the host by its rules, as at the end of a task; it has the permissions of the
-   * agent, and actions that require approval are skipped. Everybody else counts as the agent.
-   */
-  readonly by: "owner" | "agent" | "system";
-  readonly questId: string | null;
-  /** Parent of the action's receipt. */
-  readonly parentId: string | null;
-  readonly signal: AbortSignal;
-  /** Normal by default. */
-  readonly mode?: Mode | undefined;
-}
 
 /** A memory action for the execution pipeline: policy steps, approval question, effect and verification. */
 export interface MemoryAction<T> {
@@ -37,8 +23,8 @@ export interface MemoryAction<T> {
 
 export const memoryProvider: Provider = { name: "memory", version: "1" };
 
-export function authorOf({ by, questId }: Pick<MemoryCaller, "by" | "questId">): Author {
-  return { by, questId };
+export function authorOf({ actor, quest }: Pick<ActionContext, "actor" | "quest">): Author {
+  return { by: actor, questId: quest };
 }
 
 /** The arguments that policy decides on. Texts are redacted, as memory will store them. */
@@ -51,9 +37,9 @@ export interface MemoryStep {
 }
 
 /** A policy step. The author is set here, so that no argument of a caller can change it. */
-export function memoryStep(caller: Pick<MemoryCaller, "by">, step: MemoryStep, redactor: Redactor): IntentSpec {
+export function memoryStep(caller: Pick<ActionContext, "actor">, step: MemoryStep, redactor: Redactor): IntentSpec {
   const given = Object.fromEntries(Object.entries(step).filter(([, value]) => value !== undefined && value !== null));
-  return { capability: "memory", action: "write", args: { ...clean(given, redactor), author: caller.by } };
+  return { capability: "memory", action: "write", args: { ...clean(given, redactor), author: caller.actor } };
 }
 
 /** Removes secrets before a value is shown, recorded or hashed. */

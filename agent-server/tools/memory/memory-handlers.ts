@@ -1,8 +1,8 @@
+import type { ActionContext } from "../../contract/action.ts";
 import type { CallContext, Handlers, Params } from "../../contract/table.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Tools } from "../types.ts";
-import type { MemoryCaller } from "./memory-action.ts";
 import type { MemoryService } from "./memory-service.ts";
 
 type Names = Extract<keyof Handlers, `memory.${string}`>;
@@ -25,11 +25,11 @@ export function memoryHandlers({ memory, tools, require }: MemoryHandlersDeps): 
     if (tools.memory === null) throw new LancelotError("unavailable", "The tools were made without a memory.");
     return tools.memory;
   };
-  const calling = ({ owner, signal }: CallContext, questId: string | null = null): MemoryCaller => ({
-    ...{ by: owner ? "owner" : "agent", questId, parentId: null, signal },
+  const calling = ({ owner, signal }: CallContext, questId: string | null = null): ActionContext => ({
+    ...{ actor: owner ? "owner" : "agent", quest: questId, parent: null, mode: "normal", signal },
   });
   /** A commit is continued for the task it was begun for. */
-  const inCommit = (call: CallContext, commitId: string | undefined): MemoryCaller =>
+  const inCommit = (call: CallContext, commitId: string | undefined): ActionContext =>
     calling(call, commitId === undefined ? null : memory.staged(commitId).author.questId);
 
   return {

@@ -1,10 +1,11 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Decision } from "../../contract/governance.ts";
 import type { MemoryItem } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Memory, RollbackRequest } from "../../memory/memory.ts";
 import type { ExecutionPipeline } from "../../execution/execution.ts";
-import { type MemoryAction, type MemoryCaller, memoryProvider } from "./memory-action.ts";
+import { type MemoryAction, memoryProvider } from "./memory-action.ts";
 import type { MemoryActionFactory } from "./memory-actions.ts";
 import { verifyAfter } from "./verify-commit.ts";
 
@@ -14,20 +15,20 @@ import { verifyAfter } from "./verify-commit.ts";
  * @throws LancelotError of governance (one receipt, a failure) and of memory
  */
 export interface MemoryService {
-  begin(params: Params<"memory.begin">, caller: MemoryCaller): Promise<Result<"memory.begin">>;
-  edit(params: Params<"memory.edit">, caller: MemoryCaller): Promise<Result<"memory.edit">>;
-  finish(commitId: string, caller: MemoryCaller): Promise<Result<"memory.finish">>;
-  abandon(commitId: string, caller: MemoryCaller): Promise<Result<"memory.abandon">>;
-  rollback(request: RollbackRequest, caller: MemoryCaller): Promise<Result<"memory.rollback">>;
-  promote(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.promote">>;
-  deny(id: string, reason: string | null, caller: MemoryCaller): Promise<Result<"memory.deny">>;
-  quarantineItem(id: string, reason: string, caller: MemoryCaller): Promise<Result<"memory.setAside">>;
-  remember(params: Params<"memory.remember">, caller: MemoryCaller): Promise<Result<"memory.remember">>;
+  begin(params: Params<"memory.begin">, caller: ActionContext): Promise<Result<"memory.begin">>;
+  edit(params: Params<"memory.edit">, caller: ActionContext): Promise<Result<"memory.edit">>;
+  finish(commitId: string, caller: ActionContext): Promise<Result<"memory.finish">>;
+  abandon(commitId: string, caller: ActionContext): Promise<Result<"memory.abandon">>;
+  rollback(request: RollbackRequest, caller: ActionContext): Promise<Result<"memory.rollback">>;
+  promote(id: string, reason: string | null, caller: ActionContext): Promise<Result<"memory.promote">>;
+  deny(id: string, reason: string | null, caller: ActionContext): Promise<Result<"memory.deny">>;
+  quarantineItem(id: string, reason: string, caller: ActionContext): Promise<Result<"memory.setAside">>;
+  remember(params: Params<"memory.remember">, caller: ActionContext): Promise<Result<"memory.remember">>;
   /** Deletes the item that clearly matches; otherwise returns the candidates and changes nothing. */
-  forget(params: Params<"memory.forget">, caller: MemoryCaller): Promise<Result<"memory.forget">>;
-  export(format: Params<"memory.export">["format"], caller: MemoryCaller): Promise<Result<"memory.export">>;
-  import(params: Params<"memory.import">, caller: MemoryCaller): Promise<Result<"memory.import">>;
-  runJob(name: Params<"memory.runJob">["name"], caller: MemoryCaller): Promise<Result<"memory.runJob">>;
+  forget(params: Params<"memory.forget">, caller: ActionContext): Promise<Result<"memory.forget">>;
+  export(format: Params<"memory.export">["format"], caller: ActionContext): Promise<Result<"memory.export">>;
+  import(params: Params<"memory.import">, caller: ActionContext): Promise<Result<"memory.import">>;
+  runJob(name: Params<"memory.runJob">["name"], caller: ActionContext): Promise<Result<"memory.runJob">>;
 }
 
 const actionTypes = { owner: "user_interaction", agent: "tool_call", system: "system" } as const;
@@ -41,28 +42,24 @@ export function createMemoryService({
   readonly actions: MemoryActionFactory;
   readonly pipeline: Pick<ExecutionPipeline, "execute">;
 }): MemoryService {
-  async function carry<T>(action: MemoryAction<T>, caller: MemoryCaller): Promise<T> {
+  async function carry<T>(action: MemoryAction<T>, caller: ActionContext): Promise<T> {
     let made: { value: T } | null = null;
     let asks: Decision | undefined;
     const { value } = await pipeline.execute<T>({
-      actor: caller.by,
-      quest: caller.questId,
-      parent: caller.parentId,
-      mode: caller.mode ?? "normal",
-      signal: caller.signal,
-      actionType: actionTypes[caller.by],
+      ...caller,
+      actionType: actionTypes[caller.actor],
       actionName: action.name,
       inputs: action.inputs,
       steps: action.steps,
       question: action.question,
-      consent: caller.by === "agent" ? "ask" : "review",
+      consent: caller.actor === "agent" ? "ask" : "review",
       touches: [],
       provider: memoryProvider,
       onDecided: (decisions) => {
         asks = decisions.find(({ verdict }) => verdict === "ask");
       },
       run: async ({ receiptId }) => {
-        if (caller.by === "system" && asks !== undefined) throw approvalUnavailable(asks);
+        if (caller.actor === "system" && asks !== undefined) throw approvalUnavailable(asks);
         made = { value: await action.run(receiptId) };
         return { value: made.value, outputs: action.outputs(made.value) };
       },

@@ -1,19 +1,20 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryItem, MemoryJob, MemoryJobName } from "../../contract/memory.ts";
 import type { Params, Result } from "../../contract/table.ts";
 import type { Author, Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, memoryStep } from "./memory-action.ts";
 import { targetOf } from "./quarantine-actions.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
 export interface OwnerActions {
-  remember(params: Params<"memory.remember">, caller: MemoryCaller): MemoryAction<Result<"memory.remember">>;
+  remember(params: Params<"memory.remember">, caller: ActionContext): MemoryAction<Result<"memory.remember">>;
   /** Deletes one item, found by `memory.meant` before. */
-  forget(item: MemoryItem, caller: MemoryCaller): MemoryAction<Result<"memory.forget">>;
-  import(params: Params<"memory.import">, caller: MemoryCaller): MemoryAction<Result<"memory.import">>;
-  export(format: Params<"memory.export">["format"], caller: MemoryCaller): MemoryAction<Result<"memory.export">>;
-  runJob(name: MemoryJobName, caller: MemoryCaller): MemoryAction<MemoryJob>;
+  forget(item: MemoryItem, caller: ActionContext): MemoryAction<Result<"memory.forget">>;
+  import(params: Params<"memory.import">, caller: ActionContext): MemoryAction<Result<"memory.import">>;
+  export(format: Params<"memory.export">["format"], caller: ActionContext): MemoryAction<Result<"memory.export">>;
+  runJob(name: MemoryJobName, caller: ActionContext): MemoryAction<MemoryJob>;
 }
 
 /** Memory actions of the owner. */
@@ -67,7 +68,7 @@ export function createOwnerActions({ memory, redactor }: { readonly memory: Memo
               kind: params.target === undefined ? place.kind : undefined,
             });
             const [changed] = finished.diff;
-            const item = changed === undefined ? known(staged.content ?? params.text, caller.questId) : memory.item(changed.itemId).item;
+            const item = changed === undefined ? known(staged.content ?? params.text, caller.quest) : memory.item(changed.itemId).item;
             if (item === null) {
               const why = staged.quarantineId === null ? "it was not stored" : `it is quarantined as ${staged.quarantineId}`;
               throw new LancelotError("conflict", `This was not remembered: ${why}.`, { data: { quarantineId: staged.quarantineId } });

@@ -1,18 +1,19 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryItem, MemoryTarget, QuarantineEntry } from "../../contract/memory.ts";
 import type { Result } from "../../contract/table.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
-import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
 export interface QuarantineActions {
   /** The owner approves a quarantined edit. */
-  promote(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<Result<"memory.promote">>;
+  promote(id: string, reason: string | null, caller: ActionContext): MemoryAction<Result<"memory.promote">>;
   /** The owner rejects it. */
-  deny(id: string, reason: string | null, caller: MemoryCaller): MemoryAction<QuarantineEntry>;
+  deny(id: string, reason: string | null, caller: ActionContext): MemoryAction<QuarantineEntry>;
   /** Quarantines an item. */
-  quarantineItem(id: string, reason: string, caller: MemoryCaller): MemoryAction<Result<"memory.setAside">>;
+  quarantineItem(id: string, reason: string, caller: ActionContext): MemoryAction<Result<"memory.setAside">>;
 }
 
 /** The target of an item. */
@@ -33,7 +34,7 @@ export function createQuarantineActions({ memory, redactor }: { readonly memory:
           title: `Approve a quarantined edit (${entry.target})`,
           detail: clean(entry.content ?? entry.current ?? "", redactor),
         },
-        run: (receiptId) => judged(() => memory.promote(id, authorOf({ ...caller, questId: entry.questId }), reason, receiptId)),
+        run: (receiptId) => judged(() => memory.promote(id, authorOf({ ...caller, quest: entry.questId }), reason, receiptId)),
         outputs: ({ commitId, diff }) => ({ commitId, items: diff.map(({ itemId }) => itemId) }),
         verify: ({ commitId, diff }) => verifyCommit(memory, commitId, diff),
       };
@@ -46,7 +47,7 @@ export function createQuarantineActions({ memory, redactor }: { readonly memory:
         inputs: clean({ id, reason }, redactor),
         steps: [memoryStep(caller, { op: "deny", id, target: entry.target }, redactor)],
         question: { title: `Reject a quarantined edit (${entry.target})`, detail: clean(entry.content ?? "", redactor) },
-        run: (receiptId) => judged(() => memory.deny(id, authorOf({ ...caller, questId: entry.questId }), reason, receiptId)),
+        run: (receiptId) => judged(() => memory.deny(id, authorOf({ ...caller, quest: entry.questId }), reason, receiptId)),
         outputs: ({ status }) => ({ id, status }),
         verify: () => (memory.quarantined(id).status === "pending" ? `${id} is still pending.` : null),
       };

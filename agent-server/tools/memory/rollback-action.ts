@@ -1,9 +1,10 @@
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { MemoryCommit } from "../../contract/memory.ts";
 import type { Memory, RollbackRequest, RolledBack } from "../../memory/memory.ts";
 import type { Redactor } from "../../security/security.ts";
 import type { IntentSpec } from "../../execution/execution.ts";
-import { authorOf, clean, judged, type MemoryAction, type MemoryCaller, memoryStep } from "./memory-action.ts";
+import { authorOf, clean, judged, type MemoryAction, memoryStep } from "./memory-action.ts";
 import { verifyCommit } from "./verify-commit.ts";
 
 /** Characters of restored text per policy step; longer texts are split. */
@@ -16,9 +17,9 @@ export function createRollbackAction({ memory, redactor }: { readonly memory: Me
     return "commitId" in request ? [memory.commit(request.commitId)] : memory.lastCommits(request.last);
   }
 
-  return (request: RollbackRequest, caller: MemoryCaller): MemoryAction<RolledBack> => {
+  return (request: RollbackRequest, caller: ActionContext): MemoryAction<RolledBack> => {
     const commits = targetCommits(request);
-    const own = commits.every(({ author, questId }) => author === "agent" && questId !== null && questId === caller.questId);
+    const own = commits.every(({ author, questId }) => author === "agent" && questId !== null && questId === caller.quest);
     const only = "commitId" in request ? request.itemIds : undefined;
     const changes = commits.flatMap(({ diff }) => diff).filter(({ itemId }) => only === undefined || only.includes(itemId));
     const named =

@@ -118,7 +118,12 @@ export function createEffects(deps: EffectsDeps): Effects {
     return walked;
   }
 
-  async function complete(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<CommandChanges> {
+  async function complete(
+    of: OpenCommand,
+    before: Folder,
+    closed: readonly string[],
+    approved: readonly string[],
+  ): Promise<CommandChanges> {
     const after = await scanAfter(before);
     const repositories = repositoriesOf(before);
     const generated = new Set(deps.settings().generated_folders);
@@ -201,7 +206,10 @@ export function createEffects(deps: EffectsDeps): Effects {
         });
         count += 1;
       } catch (error) {
-        ledger.close(receiptId, { status: "failure", errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later." });
+        ledger.close(receiptId, {
+          status: "failure",
+          errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later.",
+        });
         throw error;
       }
     }

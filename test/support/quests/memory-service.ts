@@ -37,13 +37,13 @@ export function recordingService(
     ...{ after: content ?? null, confidence: 1, provenance: { source: "user" }, reason: "r" },
   });
   const service: MemoryService = {
-    begin(params, { by }) {
-      calls.push({ name: "begin", by, params });
+    begin(params, { actor }) {
+      calls.push({ name: "begin", by: actor, params });
       return Promise.resolve({ commitId: "commit" });
     },
-    async edit(params, { by, signal }) {
+    async edit(params, { actor, signal }) {
       signal.throwIfAborted();
-      calls.push({ name: "edit", by, params });
+      calls.push({ name: "edit", by: actor, params });
       edits.push(params);
       const answer = onEdit(params);
       if (answer instanceof Error) throw answer;
@@ -56,8 +56,8 @@ export function recordingService(
       outcomes.push(made);
       return made;
     },
-    finish(commitId, { by }) {
-      calls.push({ name: "finish", by, params: commitId });
+    finish(commitId, { actor }) {
+      calls.push({ name: "finish", by: actor, params: commitId });
       const staged = outcomes.filter(({ outcome }) => outcome === "staged");
       const waiting = outcomes.filter(({ outcome }) => outcome === "quarantined");
       return Promise.resolve({
@@ -88,12 +88,12 @@ export function recordingService(
         receiptId: "r",
       });
     },
-    abandon(commitId, { by }) {
-      calls.push({ name: "abandon", by, params: commitId });
+    abandon(commitId, { actor }) {
+      calls.push({ name: "abandon", by: actor, params: commitId });
       return Promise.resolve({ ok: true });
     },
-    forget(params, { by }) {
-      calls.push({ name: "forget", by, params });
+    forget(params, { actor }) {
+      calls.push({ name: "forget", by: actor, params });
       return Promise.resolve({ commitId: "commit", forgotten: "id" in params ? onForget(params.id) : null, candidates: [] });
     },
     ...{

@@ -187,7 +187,9 @@ describe("there is one road", () => {
   /** Everything a call could leave: the workspace, the data folder beside the database, and every row that is no record or count of asking. */
   function world(): Record<string, unknown> {
     const rows: Record<string, unknown> = {};
-    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as { name: string }[];
+    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as {
+      name: string;
+    }[];
     for (const { name } of tables) {
       if (/^(ledger|receipts|sqlite_|approvals$|governance_decisions$|hosts$)/.test(name)) continue;
       rows[name] = fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all();

@@ -38,7 +38,10 @@ const provider = (id: string, status: HealthStatus): ProviderInfo => ({
   health: { status, message: `${id} is ${status}.`, nextStep: status === "ok" ? null : `Mend ${id}.`, checkedAt: null },
 });
 
-async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof runChecks>[0]> = {}): Promise<Map<string, DoctorLine>> {
+async function lines(
+  more: Partial<SandboxState> = {},
+  of: Partial<Parameters<typeof runChecks>[0]> = {},
+): Promise<Map<string, DoctorLine>> {
   const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
   const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
   return new Map(found.map((line) => [line.id, line]));

@@ -103,13 +103,20 @@ describe("get_file_outline", () => {
     ["a.xyz", "There is no grammar"],
   ])("says what is wrong with %s", async (path, words) => {
     fixture.write("a.xyz", "words\n");
-    expect(await fixture.run("get_file_outline", { path })).toMatchObject({ isError: true, text: expect.stringContaining(words) as string });
+    expect(await fixture.run("get_file_outline", { path })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining(words) as string,
+    });
   });
 
   it("is refused for a file with secrets, by the tool and by the method", async () => {
     expect((await fixture.run("get_file_outline", { path: ".env" })).isError).toBe(true);
     await expect(fixture.tools.outline(".env")).rejects.toMatchObject({ code: "denied" });
     await expect(fixture.tools.outline("/etc/passwd")).rejects.toMatchObject({ code: "denied" });
-    await expect(fixture.tools.outline("src/cart.ts")).resolves.toMatchObject({ path: "src/cart.ts", source: "tree-sitter", problem: null });
+    await expect(fixture.tools.outline("src/cart.ts")).resolves.toMatchObject({
+      path: "src/cart.ts",
+      source: "tree-sitter",
+      problem: null,
+    });
   });
 });

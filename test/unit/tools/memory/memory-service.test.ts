@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { MemoryCaller } from "../../../../agent-server/tools/tools.ts";
+import type { ActionContext, Actor } from "../../../../agent-server/contract/action.ts";
 import { createToolsFixture, type ToolsFixture } from "../../../support/tools-fixture.ts";
 
 let fixture: ToolsFixture;
@@ -13,8 +13,8 @@ afterEach(() => {
   rmSync(dirname(fixture.workspace), { recursive: true, force: true });
 });
 
-const caller = (by: MemoryCaller["by"], questId: string | null = null): MemoryCaller => ({
-  ...{ by, questId, parentId: null, signal: new AbortController().signal },
+const caller = (actor: Actor, quest: string | null = null): ActionContext => ({
+  ...{ actor, quest, parent: null, mode: "normal", signal: new AbortController().signal },
 });
 const [owner, agent, system] = [caller("owner"), caller("agent", "q1"), caller("system", "q1")];
 const road = () => {
