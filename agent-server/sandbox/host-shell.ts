@@ -45,7 +45,7 @@ export function createHostShell(deps: {
 
   return {
     id: "host",
-    title: "This Machine, Without Isolation",
+    title: "This machine, without isolation",
     place: "host",
     version: () => null,
     probe() {

@@ -272,7 +272,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "bubblewrap",
-    title: "Operating System Sandbox (bubblewrap)",
+    title: "Operating system sandbox (bubblewrap)",
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,

@@ -192,7 +192,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "seatbelt",
-    title: "Operating System Sandbox (Seatbelt)",
+    title: "Operating system sandbox (Seatbelt)",
     place: "os_sandbox",
     version: () => (holds ? release() : null),
     probe,

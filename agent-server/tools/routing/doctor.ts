@@ -40,7 +40,7 @@ export async function examine(deps: DoctorDeps): Promise<DoctorLine[]> {
     image(sandbox),
     {
       id: "os-sandbox",
-      title: "Sandbox of the operating system",
+      title: "Operating system sandbox",
       ...(osSandbox === null
         ? line(
             sandbox.engine === null ? "missing" : "warning",

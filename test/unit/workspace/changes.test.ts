@@ -105,7 +105,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("dir/new.txt")).toBe("new\n");
     room.write("other.txt", "mine\n");
     const change = await room.tools.changes.decide(two, "accept");
-    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("created meanwhile") });
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("other.txt") });
     expect(room.read("other.txt")).toBe("mine\n");
   });
 
@@ -119,7 +119,7 @@ describe("changes under review (supervised posture)", () => {
     const id = await propose(edited(2));
     rmSync(room.path("a.txt"));
     const change = await room.tools.changes.decide(id, "accept");
-    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("deleted meanwhile") });
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("a.txt") });
     expect(existsSync(room.path("a.txt"))).toBe(false);
   });
 

