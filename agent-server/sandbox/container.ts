@@ -150,8 +150,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
           );
         // Only mounting shows whether a remote engine can access this workspace.
         if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
-        if (found.outdated)
-          return health("degraded", "The Dockerfile has changed since the image was built.", "Choose Build Image.");
+        if (found.outdated) return health("degraded", "The Dockerfile has changed since the image was built.", "Choose Build Image.");
         if (engine.unenforced.length > 0)
           return health(
             "degraded",

@@ -54,11 +54,16 @@ export function createHostShell(deps: {
         return Promise.resolve(
           health("off", "Running commands on this machine without isolation is disabled.", "Enable the flag TOOLS_HOST_EXECUTION."),
         );
-      return Promise.resolve(health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null));
+      return Promise.resolve(
+        health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null),
+      );
     },
     async run(command) {
       if (!deps.enabled())
-        throw new LancelotError("unavailable", "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).");
+        throw new LancelotError(
+          "unavailable",
+          "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).",
+        );
       if (windows) throw new LancelotError("unavailable", "Commands cannot run directly on Windows yet. Use a container engine or WSL.");
       const cwd = folderInside(deps.workspace, command.cwd);
       if (cwd === null)
@@ -92,9 +97,9 @@ export function createHostShell(deps: {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
+            const killedOrphans = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
-            return { leftovers };
+            return { killedOrphans };
           },
           refusal: (_said, cause) =>
             new LancelotError("unavailable", "The command could not be started on this machine. Try again.", { cause }),

@@ -146,5 +146,8 @@ function changedMeanwhile(file: FilePath): LancelotError {
 }
 
 function notAsWritten(file: FilePath): LancelotError {
-  return new LancelotError("conflict", `${file.display} does not contain the written text, because another program changed it at the same time.`);
+  return new LancelotError(
+    "conflict",
+    `${file.display} does not contain the written text, because another program changed it at the same time.`,
+  );
 }

@@ -18,7 +18,14 @@ export type { ObjectStore } from "./checkpoints/object-store.ts";
 export { settleRepositories } from "./checkpoints/repository-state.ts";
 export { describeReversals } from "./checkpoints/restore-description.ts";
 export { type Plan, type Reversal, inOrder, inWaves, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
-export { type Effects, type Touched, type CommandChanges, toTouched, describeTouchedFiles, commandChangesOutputs } from "./effects/effects.ts";
+export {
+  type Effects,
+  type Touched,
+  type CommandChanges,
+  toTouched,
+  describeTouchedFiles,
+  commandChangesOutputs,
+} from "./effects/effects.ts";
 export { fileError } from "./file-errors.ts";
 export {
   type FileContent,

@@ -334,7 +334,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
         ]),
       );
       // What leads to the proxy is not counted as left behind by the command.
-      expect(ran.result).toMatchObject({ ended: "exit", exitCode: 0, leftovers: false });
+      expect(ran.result).toMatchObject({ ended: "exit", exitCode: 0, killedOrphans: false });
       await shell.close();
     });
 

@@ -61,7 +61,7 @@ describe("one that holds", () => {
       stdout: "out\na\n",
       stderr: "err\n",
       started: 1,
-      result: { exitCode: 3, ended: "exit", leftovers: false },
+      result: { exitCode: 3, ended: "exit", killedOrphans: false },
     });
     expect((await runIn(shell, room.workspace, "sleep 600", { timeoutMs: 500 })).result).toMatchObject({
       ended: "timeout",

@@ -51,7 +51,9 @@ const Info = z.object({
 export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
   const endpoints = findEndpoints(deps);
   if (endpoints.length === 0)
-    throw unavailable("No container engine was found. Install Docker or Podman and start it, or set its address in config/sandbox.yaml (engine).");
+    throw unavailable(
+      "No container engine was found. Install Docker or Podman and start it, or set its address in config/sandbox.yaml (engine).",
+    );
   let first: unknown;
   for (const endpoint of endpoints) {
     try {

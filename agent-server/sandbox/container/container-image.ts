@@ -47,7 +47,9 @@ export function wantedImage(deps: { image: string; workspace: string; configDir:
     if (stats === undefined || !stats.isFile() || stats.size > 1_000_000) continue;
     const said = DevContainer.safeParse(parseWithComments(readFileSync(file, "utf8")));
     if (said.success) return { name: said.data.image, source: "dev_container", recipe: null };
-    throw unavailable(`${path} does not specify an image. Build its container and set the image in config/sandbox.yaml (image), or set it to shipped.`);
+    throw unavailable(
+      `${path} does not specify an image. Build its container and set the image in config/sandbox.yaml (image), or set it to shipped.`,
+    );
   }
   throw unavailable(
     "config/sandbox.yaml selects the workspace's dev container, but the workspace has none. Set image to shipped or to an image name.",

@@ -87,9 +87,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
         "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
       );
     if (!about.home)
-      throw unavailable(
-        `The folder /tmp of the image ${deps.image} is not writable. Set another image in config/sandbox.yaml (image).`,
-      );
+      throw unavailable(`The folder /tmp of the image ${deps.image} is not writable. Set another image in config/sandbox.yaml (image).`);
     if (deps.platform === "linux") checkMounts(deps.plan, await supervisor.mounts());
     const warm = createWarm(deps, created, id, supervisor, about);
     watchEvents(engine.docker, id, warm);

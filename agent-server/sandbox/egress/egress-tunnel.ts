@@ -53,8 +53,7 @@ export function greeting(client: Duplex, head: Buffer, host: string, helloMs: nu
       const name = first.serverName?.toLowerCase().replace(/\.$/, "") ?? null;
       if (name === host) return finish({ bytes });
       finish({
-        refused:
-          name === null ? "The TLS hello contains no server name." : `The TLS hello names another host, ${printable(name)}.`,
+        refused: name === null ? "The TLS hello contains no server name." : `The TLS hello names another host, ${printable(name)}.`,
       });
     };
     const take = (more: Buffer) => {

@@ -179,7 +179,12 @@ export function parseMounts(text: string): { device: string; root: string; path:
  * Verifies that each mount of the workspace is at its location and shows the expected content, because a concurrent command could have
  * replaced it with a link. @returns a description of the problem for the log; null when there is none.
  */
-export function findMisplacedMount(mountinfo: string, workspace: string, mounts: readonly Mount[], shown: readonly string[]): string | null {
+export function findMisplacedMount(
+  mountinfo: string,
+  workspace: string,
+  mounts: readonly Mount[],
+  shown: readonly string[],
+): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
   if (own === undefined) return "the workspace is missing";

@@ -106,12 +106,11 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
+            const killedOrphans = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
-            return { leftovers };
+            return { killedOrphans };
           },
-          refusal: (said, cause) =>
-            new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
+          refusal: (said, cause) => new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
         },
       );
       const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
@@ -197,12 +196,13 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     version: () => (holds ? release() : null),
     probe,
     async run(command) {
-      if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+      if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, killedOrphans: false };
       if (!holds) {
         const { status, message, nextStep } = await probe(command.signal);
         if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());
       }
-      if (command.network && deps.egress === null) throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
+      if (command.network && deps.egress === null)
+        throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
       const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
       try {
         const port = grant === null ? null : await grant.loopbackPort();

@@ -45,8 +45,7 @@ export function explainFailure(said: string): { message: string; nextStep: strin
   };
   if (/mount(?:ing)? proc|\/newroot\/proc/i.test(said)) {
     return {
-      message:
-        "Commands cannot be isolated here: this container does not allow process namespaces.",
+      message: "Commands cannot be isolated here: this container does not allow process namespaces.",
       nextStep:
         "Run VS Code outside the container, or start the container with its /proc unmasked, or use a container engine for commands.",
     };
@@ -65,7 +64,8 @@ export function explainFailure(said: string): { message: string; nextStep: strin
   if (forbidden && read("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
     return {
       message: "Commands cannot be isolated here: user namespaces are disabled.",
-      nextStep: "Enable them in a terminal: sudo sysctl -w kernel.unprivileged_userns_clone=1 (add it to /etc/sysctl.d to make it permanent).",
+      nextStep:
+        "Enable them in a terminal: sudo sysctl -w kernel.unprivileged_userns_clone=1 (add it to /etc/sysctl.d to make it permanent).",
     };
   }
   if (forbidden && read("/proc/sys/user/max_user_namespaces") === "0") {

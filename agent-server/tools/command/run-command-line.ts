@@ -118,7 +118,7 @@ function answerOf(
 ): { value: Answer; outputs: Record<string, unknown>; failure?: string } {
   const head = `${endWords(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
   const notes = [
-    ...(result.leftovers ? ["[It left processes running; they were ended with it.]"] : []),
+    ...(result.killedOrphans ? ["[It left processes running; they were ended with it.]"] : []),
     ...refusedWords(of.connections),
     ...(result.outputBytes > of.limits.outputBytes
       ? [`[It printed ${formatBytes(result.outputBytes)}; what came after ${formatBytes(of.limits.outputBytes)} was thrown away.]`]
@@ -141,7 +141,7 @@ function answerOf(
       durationMs: Math.round(result.durationMs),
       outputBytes: result.outputBytes,
       output: of.text.slice(-4_000),
-      ...(result.leftovers ? { leftovers: true } : {}),
+      ...(result.killedOrphans ? { leftovers: true } : {}),
       ...(of.connections.length === 0
         ? {}
         : { connections: of.connections.slice(0, maxConnections), connectionsTotal: of.connections.length }),

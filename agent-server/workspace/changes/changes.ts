@@ -151,7 +151,10 @@ export function createChanges(deps: ChangesDeps): Changes {
     const resolved = governance.resolvePath(change.path.absolute);
     if (!resolved.ok) throw new LancelotError("denied", resolved.message);
     if (resolved.absolute !== change.path.absolute) {
-      throw new LancelotError("denied", `${change.path.display} now resolves to a different path than when the change was proposed. Nothing was written.`);
+      throw new LancelotError(
+        "denied",
+        `${change.path.display} now resolves to a different path than when the change was proposed. Nothing was written.`,
+      );
     }
     return { absolute: resolved.absolute, display: resolved.display, asked: change.path.absolute, inside: resolved.inside };
   }

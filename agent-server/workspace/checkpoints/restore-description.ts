@@ -38,8 +38,7 @@ async function describe(reversal: Reversal, objects: ObjectStore): Promise<strin
   }
   const [from, to] = [now === null ? null : decodeText(now), then === null ? null : decodeText(then)];
   if ((now !== null && from === null) || (then !== null && to === null)) return `Binary file ${path} differs\n`;
-  if ((now?.byteLength ?? 0) > maxBytes || (then?.byteLength ?? 0) > maxBytes)
-    return `(${wordOf(reversal)}; too large for a line diff)\n`;
+  if ((now?.byteLength ?? 0) > maxBytes || (then?.byteLength ?? 0) > maxBytes) return `(${wordOf(reversal)}; too large for a line diff)\n`;
   const text = unifiedDiff(path, unsaved ?? from?.text ?? null, to?.text ?? null);
   const modes = current !== null && target !== null && current.mode !== target.mode;
   return modes ? `old mode ${current.mode.toString(8)}\nnew mode ${target.mode.toString(8)}\n${text}` : text;

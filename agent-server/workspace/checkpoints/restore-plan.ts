@@ -112,7 +112,8 @@ export function resolveTarget(absolute: string, display: string, governance: Pic
   if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
   if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
   const above = governance.resolvePath(dirname(absolute));
-  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute) throw new LancelotError("denied", "It now resolves to a different path.");
+  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute)
+    throw new LancelotError("denied", "It now resolves to a different path.");
   return { absolute, display, asked: absolute, inside: above.inside };
 }
 

@@ -69,7 +69,9 @@ export function describeTouchedFiles(touched: Touched): string {
   const back = touched.files.filter(({ putBack }) => putBack === true);
   const lines = [
     `[Changed in the workspace: ${touched.total} ${touched.total === 1 ? "file" : "files"}]`,
-    ...shown.map(({ path, kind, undoable }) => `${marks[kind]} ${path}${undoable ? "" : " (cannot be undone: its earlier content was not stored)"}`),
+    ...shown.map(
+      ({ path, kind, undoable }) => `${marks[kind]} ${path}${undoable ? "" : " (cannot be undone: its earlier content was not stored)"}`,
+    ),
   ];
   const more = touched.total - back.length - shown.length;
   if (more > 0) lines.push(`… and ${more} more`);

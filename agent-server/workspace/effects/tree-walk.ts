@@ -179,7 +179,11 @@ function oddName(bytes: Buffer): string {
 }
 
 function unreadable(cause: unknown): LancelotError {
-  return new LancelotError("unavailable", "The workspace cannot be read, so the changes of a command could not be undone. Nothing was run.", {
-    cause,
-  });
+  return new LancelotError(
+    "unavailable",
+    "The workspace cannot be read, so the changes of a command could not be undone. Nothing was run.",
+    {
+      cause,
+    },
+  );
 }

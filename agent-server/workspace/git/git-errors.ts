@@ -10,7 +10,10 @@ export function gitError(error: unknown): LancelotError {
     return of("unavailable", "This workspace is not a git repository, or the repository is damaged. Use the file tools.");
   if (/does not have any commits|ambiguous argument 'HEAD'/i.test(message)) return of("not_found", "This repository has no commits yet.");
   if (/\.lock': File exists|Unable to create '[^']*\.lock'/.test(message))
-    return of("conflict", "Another git process is running in this repository. Try again when it has finished. If none is running, remove the stale lock file in .git.");
+    return of(
+      "conflict",
+      "Another git process is running in this repository. Try again when it has finished. If none is running, remove the stale lock file in .git.",
+    );
   if (/block timeout reached/.test(message)) return of("unavailable", "Git took too long and was stopped. Limit the request to a path.");
   if (/invalid path '|Invalid path '/.test(message))
     return of("denied", `Git refuses an unsafe name in this repository: ${firstLine(message)}`);

@@ -41,11 +41,9 @@ export async function switchTo(git: Git, to: Head): Promise<void> {
   } catch (error) {
     const words = error instanceof LancelotError && error.cause instanceof Error ? error.cause.message : "";
     if (/would be overwritten|would be removed|would lose/.test(words))
-      throw new LancelotError(
-        "conflict",
-        "Uncommitted changes or untracked files would be overwritten. Nothing was changed.",
-        { cause: error },
-      );
+      throw new LancelotError("conflict", "Uncommitted changes or untracked files would be overwritten. Nothing was changed.", {
+        cause: error,
+      });
     throw error;
   }
 }

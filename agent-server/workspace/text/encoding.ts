@@ -83,7 +83,9 @@ function encodeLatin(text: string): Buffer {
 function cannotHold(what: string, text: string, at: number, encoding: Encoding): LancelotError {
   const line = text.slice(0, at).split("\n").length;
   const instead =
-    encoding.name === "latin1" ? " Use only characters of that encoding. To convert the file to UTF-8, delete it and create it again." : " Leave it out.";
+    encoding.name === "latin1"
+      ? " Use only characters of that encoding. To convert the file to UTF-8, delete it and create it again."
+      : " Leave it out.";
   return new LancelotError(
     "invalid_params",
     `The file is in ${describeEncoding(encoding)}, which cannot hold ${what} (line ${line}). Nothing was changed.${instead}`,

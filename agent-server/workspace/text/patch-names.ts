@@ -78,8 +78,7 @@ export function namesOf(
 ): { from: string | null; to: string | null } {
   if (header?.rename !== undefined && header.rename !== null) return { from: header.rename[0], to: header.rename[1] };
   const names = plain === null ? (header?.names ?? null) : ([nameOf(plain[0]), nameOf(plain[1])] as const);
-  if (names === null)
-    throw new Error(`Line ${line} of the patch: the file names are ambiguous. Add --- a/path and +++ b/path lines.`);
+  if (names === null) throw new Error(`Line ${line} of the patch: the file names are ambiguous. Add --- a/path and +++ b/path lines.`);
   const [old, made] = names;
   if (old === null && made === null) throw new Error(`Line ${line} of the patch: a file that is /dev/null on both sides.`);
   if (old === null || header?.created === true) return { from: null, to: bare(made ?? "", "b/", exists) };

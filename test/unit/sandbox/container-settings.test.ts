@@ -44,7 +44,9 @@ describe("config/sandbox.yaml", () => {
     ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
   ])("of the owner's that is %s keeps commands off, and says where", (_name, text, where) => {
     owners(text);
-    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(new RegExp(`sandbox\\.yaml.*${where === "sandbox.yaml" ? "" : where}`, "s"));
+    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(
+      new RegExp(`sandbox\\.yaml.*${where === "sandbox.yaml" ? "" : where}`, "s"),
+    );
   });
 
   it("is read again when it is another one, and only then", () => {

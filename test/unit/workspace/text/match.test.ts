@@ -83,7 +83,7 @@ describe("edit matching", () => {
   });
 
   it("names every line when the place is not clear, and changes nothing", () => {
-    expect(replace("x\na\nx\na\n", "a", "b")).toEqual({ ok: false, problem: expect.stringContaining("at 2 places, lines 2, 4") });
+    expect(replace("x\na\nx\na\n", "a", "b")).toEqual({ ok: false, problem: expect.stringContaining("2 places, lines 2, 4") });
     expect(replace("  a\nx\n    a\n", "\ta\t", "b")).toEqual({ ok: false, problem: expect.stringContaining("lines 1, 3") });
   });
 
@@ -112,8 +112,8 @@ describe("edit matching", () => {
       "alpha beta gamma\nlast line there",
       /Line 2 has "…?.*here", old_text has "…?.*there"/,
     ],
-    ["does not take overlapping places for one", "}\n}\n}\n", "}\n}\n", /at 2 places, lines 1, 2/],
-    ["does not mind line ends when it counts places", "a\nb\nx\na\r\nb\r\n", "a\nb\n", /at 2 places, lines 1, 4/],
+    ["does not take overlapping places for one", "}\n}\n}\n", "}\n}\n", /2 places, lines 1, 2/],
+    ["does not mind line ends when it counts places", "a\nb\nx\na\r\nb\r\n", "a\nb\n", /2 places, lines 1, 4/],
     ["refuses to leave out lines that new text has", "a();\nb();\nc();\n", "a();\n...\nc();", /omits lines/],
     ["does not take a part of a line for the line", "  if (y) return x;\n", "  return x;\n", /nearest text/],
     ["does not take a part of a word for the word", `${"f();".repeat(100)}width=1;\n`, " id\n", /not in the file/],

@@ -142,11 +142,7 @@ describe("patches", () => {
     ["two names", "--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", /names two files, f and g/],
     ["a symbolic link", "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n", /symbolic link/],
     ["a submodule", "diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n", /submodule/],
-    [
-      "a binary file",
-      "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIc\n",
-      /Line 3 of the patch: .*binary/,
-    ],
+    ["a binary file", "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIc\n", /Line 3 of the patch: .*binary/],
     ["binary files named alone", "diff --git a/f b/f\nindex 1..2 100644\nBinary files a/f and b/f differ\n", /binary/],
     ["a copy", "diff --git a/f b/g\ncopy from f\ncopy to g\n", /copies are not supported/],
     ["the diff of a merge", "--- a/f\n+++ b/f\n@@@ -1 -1 +1 @@@\n- a\n++b\n", /diff of a merge/],
