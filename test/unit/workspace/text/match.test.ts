@@ -82,12 +82,12 @@ describe("edit matching", () => {
     expect(replace(text, oldText, newText)).toMatchObject({ ok: true, text: expected });
   });
 
-  it("names every line when the place is not clear, and changes nothing", () => {
+  it("lists every line of an ambiguous match and changes nothing", () => {
     expect(replace("x\na\nx\na\n", "a", "b")).toEqual({ ok: false, problem: expect.stringContaining("2 places, lines 2, 4") });
     expect(replace("  a\nx\n    a\n", "\ta\t", "b")).toEqual({ ok: false, problem: expect.stringContaining("lines 1, 3") });
   });
 
-  it("replaces every place when asked to", () => {
+  it("replaces every match with replaceAll", () => {
     expect(replace("x\na\nx\na\n", "a", "b", true)).toMatchObject({ ok: true, text: "x\nb\nx\nb\n", count: 2, lines: [2, 4] });
     expect(replace("  a;\n  b;\n\n    a;\n    b;\n", "a;\nb;", "c;", true)).toMatchObject({ ok: true, text: "  c;\n\n    c;\n", count: 2 });
   });
@@ -126,11 +126,11 @@ describe("edit matching", () => {
     expect(replace(text, oldText, newText)).toEqual({ ok: false, problem: expect.stringMatching(expected) });
   });
 
-  it("says when the file already reads like that", () => {
+  it("reports a file that already has the new content", () => {
     expect(replace("  a\n", "a ", "a")).toMatchObject({ ok: false });
   });
 
-  it("changes nothing outside the place it names, for any text", () => {
+  it("changes nothing outside the reported lines, for any text", () => {
     const line = fc.constantFrom("a", "b", "  a", "\tb", "x y", "");
     fc.assert(
       fc.property(

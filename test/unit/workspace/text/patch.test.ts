@@ -21,7 +21,7 @@ describe("patches", () => {
     );
   });
 
-  it("of several files, as git prints them, are read as they are", () => {
+  it("parse git's output for several files", () => {
     const texts = fc.array(fc.constantFrom("a", "b", "-- x", "++ y", "", "@ z", "diff"), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(fc.array(fc.tuple(texts, texts), { minLength: 2, maxLength: 4 }), (files) => {
@@ -89,7 +89,7 @@ describe("patches", () => {
     expect(apply(text, header + hunks)).toEqual({ ok: false, problem: expect.stringMatching(expected) });
   });
 
-  it("tells new, deleted and renamed files", () => {
+  it("distinguish new, deleted and renamed files", () => {
     const patch =
       "diff --git a/old.txt b/new.txt\nsimilarity index 100%\nrename from old.txt\nrename to new.txt\ndiff --git a/made.txt b/made.txt\nnew file mode 100644\n--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+x\ndiff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
     expect(parseFilePatches(patch).map(({ from, to }) => [from, to])).toEqual([
@@ -149,7 +149,7 @@ describe("patches", () => {
     ["nothing on both sides", "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", /\/dev\/null on both sides/],
     ["another format", "*** Begin Patch\n*** Update File: a\n", /not a unified diff/],
     ["no files", "just words", /names no file/],
-  ])("say what is wrong with %s", (_name, patch, expected) => {
+  ])("report the problem with %s", (_name, patch, expected) => {
     expect(() => parseFilePatches(patch)).toThrow(expected);
   });
 });
