@@ -73,17 +73,17 @@ export function createEgressProxy(deps: {
 }): EgressProxy {
   const limits: EgressLimits = { ...usual, ...deps.limits };
   const lookup = deps.lookup ?? checkedLookup();
-  interface Leave {
-    readonly word: Buffer;
+  interface OpenGrant {
+    readonly token: Buffer;
     readonly open: Set<Duplex>;
     readonly tell: (connection: EgressConnection) => void;
   }
-  const leaves = new Set<Leave>();
+  const grants = new Set<OpenGrant>();
   let folder: string | null = null;
   let onSocket: Promise<Server> | null = null;
   let onLoopback: Promise<Server> | null = null;
 
-  function grantOf(request: IncomingMessage): Leave | null {
+  function grantOf(request: IncomingMessage): OpenGrant | null {
     const [scheme, encoded = ""] = (request.headers["proxy-authorization"] ?? "").split(" ");
     if (scheme?.toLowerCase() !== "basic") return null;
     const given = Buffer.from(
@@ -92,13 +92,13 @@ export function createEgressProxy(deps: {
         .replace(/^[^:]*:/, ""),
       "latin1",
     );
-    return [...leaves].find(({ word }) => given.length === word.length && timingSafeEqual(given, word)) ?? null;
+    return [...grants].find(({ token }) => given.length === token.length && timingSafeEqual(given, token)) ?? null;
   }
 
   async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     client.on("error", () => client.destroy());
-    const leave = grantOf(request);
-    if (leave === null) return refuse(client, 407, "This command has no network access.", askForIt);
+    const grant = grantOf(request);
+    if (grant === null) return refuse(client, 407, "This command has no network access.", networkHint);
     const host =
       /^([^:[\]]+|\[[0-9a-f:.]+\]):\d{1,5}$/i
         .exec(request.url ?? "")?.[1]
@@ -106,16 +106,16 @@ export function createEgressProxy(deps: {
         .replace(/\.$/, "") ?? "";
     const port = (request.url ?? "").split(":").at(-1) ?? "";
     const no = (status: number, message: string, next: readonly string[]) => {
-      leave.tell({ host, allowed: false, bytes: 0, reason: message });
+      grant.tell({ host, allowed: false, bytes: 0, reason: message });
       refuse(client, status, message, next);
     };
     if (host === "") return no(400, "The address is ambiguous.", []);
     const judged = deps.judge(`https://${host}${port === "443" ? "" : `:${port}`}/`);
     if (judged.verdict !== "allow") return no(403, judged.rule.message, judged.alternatives);
-    if (leave.open.size >= limits.connections)
+    if (grant.open.size >= limits.connections)
       return no(429, `The limit is ${limits.connections} concurrent connections per command.`, ["Use fewer connections at the same time."]);
 
-    leave.open.add(client);
+    grant.open.add(client);
     try {
       const upstream = await openUpstream(host, lookup, limits.connectMs).catch((error: unknown) => {
         if (error instanceof LancelotError) no(403, error.message, []);
@@ -123,8 +123,8 @@ export function createEgressProxy(deps: {
         return null;
       });
       if (upstream === null) return;
-      if (!leaves.has(leave)) return void upstream.destroy();
-      leave.open.add(upstream);
+      if (!grants.has(grant)) return void upstream.destroy();
+      grant.open.add(upstream);
       upstream.on("error", () => client.destroy());
       client.on("close", () => upstream.destroy());
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -132,14 +132,14 @@ export function createEgressProxy(deps: {
       if ("refused" in greeted) {
         upstream.destroy();
         client.destroy();
-        return leave.tell({ host, allowed: false, bytes: 0, reason: greeted.refused });
+        return grant.tell({ host, allowed: false, bytes: 0, reason: greeted.refused });
       }
       upstream.write(greeted.bytes);
       const bytes = greeted.bytes.length + (await join(client, upstream, limits));
-      leave.open.delete(upstream);
-      leave.tell({ host, allowed: true, bytes, reason: null });
+      grant.open.delete(upstream);
+      grant.tell({ host, allowed: true, bytes, reason: null });
     } finally {
-      leave.open.delete(client);
+      grant.open.delete(client);
     }
   }
 
@@ -148,13 +148,13 @@ export function createEgressProxy(deps: {
     const { createServer } = process.getBuiltinModule("node:http");
     const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) => {
       // Every method other than CONNECT is an unencrypted request.
-      const leave = grantOf(request);
+      const grant = grantOf(request);
       const address = request.url ?? "";
       const host = URL.canParse(address) ? new URL(address).hostname : "";
-      leave?.tell({ host, allowed: false, bytes: 0, reason: "The request was not encrypted." });
+      grant?.tell({ host, allowed: false, bytes: 0, reason: "The request was not encrypted." });
       const [status, text, next] =
-        leave === null
-          ? ([407, "This command has no network access.", askForIt] as const)
+        grant === null
+          ? ([407, "This command has no network access.", networkHint] as const)
           : ([403, "Only https is allowed.", ["Use the https address."]] as const);
       response.writeHead(status, headers(status)).end(body(text, next));
     });
@@ -191,34 +191,34 @@ export function createEgressProxy(deps: {
           done();
         }),
       ));
-      const word = randomBytes(24).toString("hex");
-      const leave: Leave = {
-        word: Buffer.from(word, "latin1"),
+      const token = randomBytes(24).toString("hex");
+      const grant: OpenGrant = {
+        token: Buffer.from(token, "latin1"),
         open: new Set(),
         tell(connection) {
           deps.onConnection(connection);
           onConnection?.(connection);
         },
       };
-      leaves.add(leave);
+      grants.add(grant);
       return {
         socketPath,
-        proxyUrl: (address) => `http://command:${word}@${address}`,
+        proxyUrl: (address) => `http://command:${token}@${address}`,
         async loopbackPort() {
           const server = await (onLoopback ??= listen((one, done) => one.listen(0, "127.0.0.1", done)));
           return (server.address() as AddressInfo).port;
         },
         async revoke() {
-          leaves.delete(leave);
-          for (const socket of leave.open) socket.destroy();
+          grants.delete(grant);
+          for (const socket of grant.open) socket.destroy();
           // Reports the closed connections before the command's receipt is written.
           await new Promise((resolve) => setImmediate(resolve));
         },
       };
     },
     async close() {
-      for (const { open } of leaves) for (const socket of open) socket.destroy();
-      leaves.clear();
+      for (const { open } of grants) for (const socket of open) socket.destroy();
+      grants.clear();
       for (const starting of [onSocket, onLoopback]) {
         const server = await starting?.catch(() => null);
         server?.closeAllConnections();
@@ -232,7 +232,7 @@ export function createEgressProxy(deps: {
   };
 }
 
-const askForIt = ["Ask for the network when the command is run."] as const;
+const networkHint = ["Request network access for the command."] as const;
 
 /** Programs show the status text more often than the body, so both contain the message. */
 function refuse(client: Duplex, status: number, message: string, next: readonly string[]): void {

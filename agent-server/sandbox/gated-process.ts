@@ -38,7 +38,7 @@ export interface GatedProcess {
   /** Kills everything the command started. May be called more than once. */
   readonly kill: (child: ChildProcess) => void;
   /** Resolves when no process remains, with whether any had to be killed after the command itself ended. */
-  readonly gone: (child: ChildProcess) => Promise<{ leftovers: boolean }>;
+  readonly gone: (child: ChildProcess) => Promise<{ killedOrphans: boolean }>;
   /** Whether the memory limit ended the command; called when it failed by itself. */
   readonly overMemory?: () => boolean;
   /** The error for the user when the command could not start. */
@@ -55,7 +55,7 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
   const pipes = await how.pipes.open();
   const state: { begunAt: number | null; endedBy: EndedBy | null; thrown: unknown } = { begunAt: null, endedBy: null, thrown: null };
   let outputBytes = 0;
-  let handedOn = 0;
+  let forwarded = 0;
   let said = "";
   let timer: NodeJS.Timeout | undefined;
   let stopWatching = (): void => {};
@@ -86,10 +86,10 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
       return;
     }
     outputBytes += bytes.byteLength;
-    const room = command.outputBytes - handedOn;
-    if (room <= 0 || state.thrown !== null) return;
-    const part = bytes.byteLength > room ? bytes.subarray(0, room) : bytes;
-    handedOn += part.byteLength;
+    const remaining = command.outputBytes - forwarded;
+    if (remaining <= 0 || state.thrown !== null) return;
+    const part = bytes.byteLength > remaining ? bytes.subarray(0, remaining) : bytes;
+    forwarded += part.byteLength;
     try {
       command.onOutput(name, part);
     } catch (error) {
@@ -144,7 +144,7 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
   stopWatching();
   command.signal.removeEventListener("abort", stop);
   const overMemory = state.begunAt !== null && state.endedBy === null && code !== 0 && (how.overMemory?.() ?? false);
-  const { leftovers } = await how.gone(child);
+  const { killedOrphans } = await how.gone(child);
   await within(Promise.all([outputOver, reportOver]), lastOutputWithin);
   for (const { stream } of [pipes.stdout, pipes.stderr]) stream.destroy();
   if (state.begunAt === null) return notBegun();
@@ -155,12 +155,12 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
     ended,
     outputBytes,
     durationMs: performance.now() - state.begunAt,
-    leftovers: leftovers || reported.includes(leftoverMarker),
+    killedOrphans: killedOrphans || reported.includes(leftoverMarker),
   };
 }
 
 function notBegun(): ShellResult {
-  return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+  return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, killedOrphans: false };
 }
 
 /** Resolves when the inner shell is ready; throws when it exits first or takes too long. */

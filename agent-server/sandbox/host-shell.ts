@@ -45,7 +45,7 @@ export function createHostShell(deps: {
 
   return {
     id: "host",
-    title: "This Machine, Without Isolation",
+    title: "This machine, without isolation",
     place: "host",
     version: () => null,
     probe() {
@@ -97,9 +97,9 @@ export function createHostShell(deps: {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
+            const killedOrphans = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
-            return { leftovers };
+            return { killedOrphans };
           },
           refusal: (_said, cause) =>
             new LancelotError("unavailable", "The command could not be started on this machine. Try again.", { cause }),

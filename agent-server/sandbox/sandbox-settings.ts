@@ -39,7 +39,7 @@ export const SandboxSettings = z.strictObject({
     .array(
       z
         .string()
-        .regex(/^(~\/|\/|[A-Za-z]:[\\/])/, "/ or /~/ or /")
+        .regex(/^(~\/|\/|[A-Za-z]:[\\/])/, "a folder starts with ~/ or /")
         .max(4096),
     )
     .max(200)

@@ -30,7 +30,7 @@ export interface ShellResult {
   readonly outputBytes: number;
   readonly durationMs: number;
   /** True when remaining processes had to be killed. */
-  readonly leftovers: boolean;
+  readonly killedOrphans: boolean;
 }
 
 /** A sandbox for commands (requirement T2). */

@@ -137,7 +137,7 @@ describe("git_clone", () => {
     await serve({ redirect: elsewhere.url });
     publish();
     const { text, isError } = await room.run("git_clone", { url: `${server.url}/project.git` });
-    expect([isError, text]).toEqual([true, expect.stringContaining("sends on to another address")]);
+    expect([isError, text]).toEqual([true, expect.stringContaining("redirect")]);
     expect(elsewhere.requests).toEqual([]);
     await elsewhere.close();
   });
@@ -326,7 +326,7 @@ describe("git_push", () => {
     room.git("config", `credential.${server.url}.helper`, `!${evil}`);
     room.git("config", "http.extraHeader", "Authorization: Basic ZXZpbDpldmls");
     const refused = await room.run("git_push", {});
-    expect(refused.text).toContain("wants the owner to sign in");
+    expect(refused.text).toContain("credential.helper");
     put(join(home, "helper.sh"), '#!/bin/sh\n[ "$1" = get ] && printf "username=owner\\npassword=pass word\\n"\n', 0o755);
     put(
       join(home, ".gitconfig"),
@@ -358,12 +358,12 @@ describe("git_push", () => {
   });
 
   it.each<[string, string, string]>([
-    ["ext", "ext::sh -c touch% pwned", "https only"],
-    ["ssh", "git@example.invalid:o/p.git", "https only"],
+    ["ext", "ext::sh -c touch% pwned", "https address"],
+    ["ssh", "git@example.invalid:o/p.git", "https address"],
     ["a host that is not listed", "https://example.invalid/o/p.git", "not on the network list"],
     ["metadata", "https://169.254.169.254/o/p.git", "always blocked"],
-    ["http elsewhere", "http://example.invalid/o/p.git", "https only"],
-    ["an option", "--receive-pack=x", "https only"],
+    ["http elsewhere", "http://example.invalid/o/p.git", "https address"],
+    ["an option", "--receive-pack=x", "https address"],
   ])("is refused for %s", async (_what, url, words) => {
     open({ networkEnabled: () => true });
     room.git("config", "remote.origin.url", url);

@@ -241,7 +241,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const all = await Promise.all(
         Array.from({ length: 50 }, (_unused, index) => runIn(shell, room.workspace, `echo ${index}; exit ${index}`, { timeoutMs: 60_000 })),
       );
-      expect(all.map(({ stdout, result }) => [stdout, result.exitCode, result.leftovers])).toEqual(
+      expect(all.map(({ stdout, result }) => [stdout, result.exitCode, result.killedOrphans])).toEqual(
         all.map((_ran, index) => [`${index}\n`, index, false]),
       );
       expect(await ours()).toHaveLength(1);
@@ -256,12 +256,12 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
         runIn(shell, room.workspace, "setsid sleep 601 >/dev/null 2>&1 & echo a"),
         runIn(shell, room.workspace, "setsid env -i sleep 602 >/dev/null 2>&1 & echo b"),
       ]);
-      expect(daemons.map(({ stdout, result }) => [stdout, result.leftovers])).toEqual([
+      expect(daemons.map(({ stdout, result }) => [stdout, result.killedOrphans])).toEqual([
         ["a\n", true],
         ["b\n", true],
       ]);
       expect((await runIn(shell, room.workspace, "ps | grep '[s]leep 60'")).stdout).toBe("");
-      expect(await beside).toMatchObject({ stdout: "1\n", result: { leftovers: true } });
+      expect(await beside).toMatchObject({ stdout: "1\n", result: { killedOrphans: true } });
     });
 
     it("are stopped one by one while others go on", async () => {
@@ -307,7 +307,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(other.stdout).toBe("\nnonce\n");
       const ran = await runIn(shell, room.workspace, ask, { network: true });
       expect(ran.stdout).toMatch(/403 Forbidden[\s\S]*http:\/\/leave:word@127\.0\.0\.1:3128\negress\.sock\nnonce\n$/);
-      expect(ran.result.leftovers).toBe(false);
+      expect(ran.result.killedOrphans).toBe(false);
       expect(heard[0]).toBe("CONNECT example.org:443 HTTP/1.1");
       expect(revoked).toBe(1);
       expect((await runIn(shell, room.workspace, ask)).stdout).toBe("\nnonce\n");

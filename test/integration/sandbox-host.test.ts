@@ -43,7 +43,7 @@ describe("a command on this machine", () => {
       stdout: "out\n",
       stderr: "err\n",
       started: 1,
-      result: { exitCode: 7, ended: "exit", outputBytes: 8, leftovers: false },
+      result: { exitCode: 7, ended: "exit", outputBytes: 8, killedOrphans: false },
     });
   });
 
@@ -101,7 +101,7 @@ describe("ending", () => {
     ["a daemon", "setsid sh -c 'sleep 4713' >/dev/null 2>&1 </dev/null & sleep 0.2; echo done"],
     ["a daemon whose parent is gone", "(setsid sh -c '(sleep 4713 &)' >/dev/null 2>&1 &); sleep 0.2; echo done"],
   ])("with the command ends what it left, and says so: %s", async (_name, command) => {
-    expect(await run(command)).toMatchObject({ stdout: "done\n", result: { ended: "exit", exitCode: 0, leftovers: true } });
+    expect(await run(command)).toMatchObject({ stdout: "done\n", result: { ended: "exit", exitCode: 0, killedOrphans: true } });
     expect(await alive("sleep 4713")).toEqual([]);
   });
 

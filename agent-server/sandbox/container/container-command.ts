@@ -106,9 +106,9 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   const take = (name: "stdout" | "stderr", bytes: Uint8Array) => {
     state.outputBytes += bytes.byteLength;
     state.lastAt = performance.now();
-    const room = command.outputBytes - state.handedOn;
-    if (room <= 0 || state.thrown !== null) return;
-    const part = bytes.subarray(0, room);
+    const remaining = command.outputBytes - state.handedOn;
+    if (remaining <= 0 || state.thrown !== null) return;
+    const part = bytes.subarray(0, remaining);
     state.handedOn += part.byteLength;
     try {
       command.onOutput(name, part);
@@ -149,13 +149,13 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     stopWatching();
     command.signal.removeEventListener("abort", stop);
   }
-  let leftovers = false;
+  let killedOrphans = false;
   let outcome: ShellResult["ended"];
   if (why === "ended") {
     await quiet();
     exitCode = look.exitCode;
     outcome = await outcomeOf(warm, begun, exitCode);
-    leftovers = await killOrphanedProcesses(warm, mark);
+    killedOrphans = await killOrphanedProcesses(warm, mark);
   } else {
     const known = why === "lost" && !warm.supervisor.alive;
     // Without confirmation that it ended, the outcome differs from the requested one.
@@ -174,7 +174,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     ended: outcome,
     outputBytes: state.outputBytes,
     durationMs: performance.now() - at,
-    leftovers,
+    killedOrphans,
   };
 }
 
@@ -248,5 +248,5 @@ async function ended(look: Inspector, over: () => boolean, first = 0): Promise<W
 }
 
 export function notBegun(): ShellResult {
-  return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+  return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, killedOrphans: false };
 }

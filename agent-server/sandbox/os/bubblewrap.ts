@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { homedir, release } from "node:os";
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
@@ -24,6 +24,8 @@ import {
   programFolders,
   workspaceMounts,
 } from "./mount-layout.ts";
+import { identityInside, ownerOf } from "./command-user.ts";
+import { countsByNamespace, killQuietly, startTimeOf, untilGone } from "./namespace-process.ts";
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
@@ -32,7 +34,6 @@ import { treeOf, watchProcesses } from "./process-watch.ts";
 const execute = promisify(execFile);
 /** Milliseconds. */
 const probeWithin = 5_000;
-const goneWithin = 10_000;
 /** Descriptors of the sandboxed process; 3 and 4 belong to the gate. */
 const infoDescriptor = 5;
 const seccompDescriptor = 6;
@@ -117,7 +118,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   /** The sandbox's /etc and the system call filter, created once. */
   function prepare(): Prepared {
     sweep(folder);
-    const { uid, gid } = identity(deps.workspace);
+    const { uid, gid } = identityInside(deps.workspace);
     const filter = seccompFilter(process.arch);
     const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
     if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
@@ -170,7 +171,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         },
         grant !== null,
       );
-      const { uid, gid } = identity(workspace);
+      const { uid, gid } = identityInside(workspace);
       const args = bubblewrapArguments({
         workspaceMounts: mounts,
         shown,
@@ -214,7 +215,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
               stream?.on("data", (bytes: Buffer) => {
                 info += bytes.toString("latin1");
                 const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1] ?? "0");
-                if (pid > 0) first ??= { pid, startedAt: startOf(pid) ?? "" };
+                if (pid > 0) first ??= { pid, startedAt: startTimeOf(pid) ?? "" };
                 if (pid > 0) resolve();
               });
               stream?.once("close", resolve);
@@ -253,11 +254,11 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           kill(child) {
             // The namespace's first process ends with its parent, and all others end with it.
             child.kill("SIGKILL");
-            if (first !== null && startOf(first.pid) === first.startedAt) killQuietly(first.pid);
+            if (first !== null && startTimeOf(first.pid) === first.startedAt) killQuietly(first.pid);
           },
           async gone() {
             await untilGone(first);
-            return { leftovers: false };
+            return { killedOrphans: false };
           },
           overMemory: () => group?.overMemory() ?? false,
           refusal(said, cause) {
@@ -280,7 +281,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "bubblewrap",
-    title: "Operating System Sandbox (bubblewrap)",
+    title: "Operating system sandbox (bubblewrap)",
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,
@@ -306,59 +307,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   }
 }
 
-/**
- * When this process is root and another user owns the workspace, commands run as that user, so that they own their files and are not root.
- */
-function ownerOf(workspace: string): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const { uid, gid } = statSync(workspace);
-  return uid === 0 ? undefined : { uid, gid };
-}
-
-/** The user id inside the sandbox. Root is mapped to a regular user, so that programs do not act as administrators. */
-function identity(workspace: string): { uid: number; gid: number } {
-  const owner = ownerOf(workspace) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  return { uid: owner.uid === 0 ? 1000 : owner.uid, gid: owner.gid === 0 ? 1000 : owner.gid };
-}
-
 function realHome(env: NodeJS.ProcessEnv): string {
   const home = env["HOME"] ?? homedir();
   return existsSync(home) ? realpathSync(home) : home;
 }
 
-/** Since Linux 5.14, the process limit counts only the sandbox's processes; before, all of the user's. */
-function countsByNamespace(): boolean {
-  const [major = 0, minor = 0] = release().split(".").map(Number);
-  return major > 5 || (major === 5 && minor >= 14);
-}
-
-/** Start time of a process in ticks; null when it no longer exists or is a zombie. */
-function startOf(pid: number): string | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
-      .replace(/^.*\) /s, "")
-      .split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
-}
-
 const megabytes = (bytes: number) => Math.round(bytes / (1 << 20));
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // The process no longer exists, or belongs to the user of bubblewrap: then it ends with its parent.
-  }
-}
-
-/** Waits for the first process of a namespace, whose end implies the end of all others. */
-async function untilGone(first: { readonly pid: number; readonly startedAt: string } | null): Promise<void> {
-  if (first === null) return;
-  const deadline = Date.now() + goneWithin;
-  for (let wait = 1; startOf(first.pid) === first.startedAt && Date.now() < deadline; wait = Math.min(wait * 2, 20)) {
-    await new Promise((resolve) => setTimeout(resolve, wait));
-  }
-}

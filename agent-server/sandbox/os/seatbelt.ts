@@ -106,9 +106,9 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
             if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
           },
           async gone(child) {
-            const leftovers = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
+            const killedOrphans = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
             for (const guard of guards) guard.stdin?.end("over\n");
-            return { leftovers };
+            return { killedOrphans };
           },
           refusal: (said, cause) => new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
         },
@@ -191,12 +191,12 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "seatbelt",
-    title: "Operating System Sandbox (Seatbelt)",
+    title: "Operating system sandbox (Seatbelt)",
     place: "os_sandbox",
     version: () => (holds ? release() : null),
     probe,
     async run(command) {
-      if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, leftovers: false };
+      if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, killedOrphans: false };
       if (!holds) {
         const { status, message, nextStep } = await probe(command.signal);
         if (status === "down") throw new LancelotError("unavailable", `${message} ${nextStep ?? ""}`.trim());

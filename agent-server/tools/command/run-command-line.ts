@@ -118,7 +118,7 @@ function answerOf(
 ): { value: Answer; outputs: Record<string, unknown>; failure?: string } {
   const head = `${describeEnd(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
   const notes = [
-    ...(result.leftovers ? ["[Its background processes were stopped.]"] : []),
+    ...(result.killedOrphans ? ["[Its background processes were stopped.]"] : []),
     ...describeRefused(of.connections),
     ...(result.outputBytes > of.limits.outputBytes
       ? [`[The output was ${formatBytes(result.outputBytes)}; everything after ${formatBytes(of.limits.outputBytes)} was dropped.]`]
@@ -141,7 +141,7 @@ function answerOf(
       durationMs: Math.round(result.durationMs),
       outputBytes: result.outputBytes,
       output: of.text.slice(-4_000),
-      ...(result.leftovers ? { leftovers: true } : {}),
+      ...(result.killedOrphans ? { leftovers: true } : {}),
       ...(of.connections.length === 0
         ? {}
         : { connections: of.connections.slice(0, maxConnections), connectionsTotal: of.connections.length }),

@@ -40,7 +40,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
     image(sandbox),
     {
       id: "os-sandbox",
-      title: "OS sandbox",
+      title: "Operating system sandbox",
       ...(osSandbox === null
         ? line(
             sandbox.engine === null ? "missing" : "warning",

@@ -240,15 +240,15 @@ export function createPacks({ storage, now = Date.now }: { storage: Storage; now
   };
 
   async function rewrite(id: number): Promise<void> {
-    const anew = writer({ moves: true });
+    const compacted = writer({ moves: true });
     try {
       for (const place of inPack.all(id)) {
         const bytes = await block(place);
-        await anew.add(place.hash.toString("hex"), bytes.subarray(place.start, place.start + place.size));
+        await compacted.add(place.hash.toString("hex"), bytes.subarray(place.start, place.start + place.size));
       }
-      await anew.end();
+      await compacted.end();
     } catch (error) {
-      await anew.abort();
+      await compacted.abort();
       throw error;
     }
   }

@@ -11,7 +11,7 @@ const maxOnReceipt = 100;
 /** A change and its outcome. */
 export interface ReportedChange {
   readonly change: EntryChange;
-  readonly putBack: boolean;
+  readonly reverted: boolean;
   readonly lost: "unkept" | "shared" | null;
 }
 
@@ -21,7 +21,7 @@ interface Line {
   readonly before: string | null;
   readonly after: string | null;
   readonly lost: boolean;
-  readonly putBack: boolean;
+  readonly reverted: boolean;
   /** 0: reverted; 1: the user's work; 2: git's internal files; 3: generated files. */
   readonly rank: number;
 }
@@ -43,9 +43,9 @@ export function report(
   const parents = new Set<string>();
   for (const { change } of found) if (change.path.includes("/")) parents.add(change.path.slice(0, change.path.lastIndexOf("/")));
   for (const one of found) {
-    const { change, putBack, lost } = one;
+    const { change, reverted, lost } = one;
     const inGit = gitFolderOf(change.path);
-    if (inGit !== null && !putBack) {
+    if (inGit !== null && !reverted) {
       const so = repositories.get(inGit);
       const whole = change.path === inGit ? kindOf(change) : "modified";
       const kind = so === undefined || so.kind === "modified" ? whole : so.kind;
@@ -55,7 +55,7 @@ export function report(
         before: null,
         after: null,
         lost: lost !== null || so?.lost === true,
-        putBack: false,
+        reverted: false,
         rank: 2,
       });
       continue;
@@ -69,29 +69,34 @@ export function report(
       before: change.before?.hash ?? null,
       after: change.after?.hash ?? null,
       lost: lost !== null || change.odd,
-      putBack,
-      rank: putBack ? 0 : isGenerated(change.path, generated) ? 3 : 1,
+      reverted,
+      rank: reverted ? 0 : isGenerated(change.path, generated) ? 3 : 1,
     });
   }
   lines.push(...repositories.values());
   lines.sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const listed = lines.slice(0, maxListed).map((line) => ({
     line,
-    undoable: line.putBack || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
+    undoable: line.reverted || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
   }));
   return {
     checkpointId,
-    touched: listed.map(({ line: { path, kind, putBack }, undoable }) => ({ path, kind, undoable, ...(putBack ? { putBack } : {}) })),
+    touched: listed.map(({ line: { path, kind, reverted }, undoable }) => ({
+      path,
+      kind,
+      undoable,
+      ...(reverted ? { putBack: true } : {}),
+    })),
     total: lines.length,
     unkept: lines.filter(({ lost }) => lost).length,
     changed: listed.slice(0, maxOnReceipt).map(
-      ({ line: { path, kind, before, after, putBack }, undoable }): ChangedFile => ({
+      ({ line: { path, kind, before, after, reverted }, undoable }): ChangedFile => ({
         path,
         kind,
         before,
         after,
         undoable,
-        ...(putBack ? { putBack } : {}),
+        ...(reverted ? { putBack: true } : {}),
       }),
     ),
     digest: digestOf(found.map(({ change }) => change)),
@@ -101,7 +106,7 @@ export function report(
 /** SHA-256 over every change, one line each, sorted by path. */
 function digestOf(changes: readonly EntryChange[]): string {
   const digest = createHash("sha256");
-  const line = (stood: EntryState | null) => (stood === null ? null : [stood.kind, stood.mode, stood.hash]);
+  const line = (state: EntryState | null) => (state === null ? null : [state.kind, state.mode, state.hash]);
   for (const { path, before, after } of changes.toSorted((a, b) => (a.path < b.path ? -1 : 1)))
     digest.update(`${JSON.stringify([path, line(before), line(after)])}\n`);
   return digest.digest("hex");

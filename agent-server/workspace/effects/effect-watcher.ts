@@ -105,14 +105,14 @@ export function createEffects(deps: EffectsDeps): Effects {
   /** Scans after the command: computes hashes of new contents and stores their bytes as far as space permits. */
   async function scanAfter(before: Folder): Promise<Walked> {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-    const room = { workspace, objects, settings: deps.settings() };
+    const options = { workspace, objects, settings: deps.settings() };
     try {
-      await captureContents(walked, room, { hashAll: true, store: true });
+      await captureContents(walked, options, { hashAll: true, store: true });
     } catch (error) {
       if (!isFull(error)) throw error;
       log("the disk is full: only hashes of the changed files are stored", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-      await captureContents(again, room, { hashAll: true, store: false });
+      await captureContents(again, options, { hashAll: true, store: false });
       return again;
     }
     return walked;
@@ -138,15 +138,15 @@ export function createEffects(deps: EffectsDeps): Effects {
       repositories,
       read: (path) => readText(join(workspace, path)),
     });
-    const back = await revertProtectedChanges(
+    const revertResult = await revertProtectedChanges(
       ownChanges.flatMap(({ change, shared }) => (!shared && isProtected(change) ? [change] : [])),
       { workspace, receiptId: of.receiptId, checkpoints, objects },
     );
-    forget(after.root, back.done);
+    forget(after.root, revertResult.done);
     const found = ownChanges
       .filter(({ change }) => !isAddedObject(change, repositories))
-      .map(({ change, shared }): ReportedChange => ({ change, putBack: back.done.has(change), lost: lossReason(change, shared) }));
-    const kept = found.filter(({ change, putBack: gone }) => !change.odd && (!gone || change.before?.kind === "folder"));
+      .map(({ change, shared }): ReportedChange => ({ change, reverted: revertResult.done.has(change), lost: lossReason(change, shared) }));
+    const kept = found.filter(({ change, reverted }) => !change.odd && (!reverted || change.before?.kind === "folder"));
     if (kept.length === 0) commands.discard(of.id);
     else
       commands.fill(
@@ -156,7 +156,7 @@ export function createEffects(deps: EffectsDeps): Effects {
     await saveTree(indexFile, after.root).catch((error: unknown) => log("the index of the workspace could not be saved", error));
     await unlink(manifestOf(of.id)).catch(() => undefined);
     const told = report(found, { checkpointId: kept.length === 0 ? null : of.id, generated, restorable });
-    return { ...told, putBackCheckpointId: back.checkpointId };
+    return { ...told, putBackCheckpointId: revertResult.checkpointId };
   }
 
   /** Ignores index files that git only refreshed. */

@@ -10,11 +10,11 @@ import type { ReportedChange } from "./effect-report.ts";
 import type { Folder } from "./file-tree.ts";
 
 /** Converts to a checkpoint image; null also for content that is not available. */
-export function toImage(stood: EntryState | null): FileImage {
-  if (stood === null) return null;
-  if (stood.kind === "folder") return { hash: "", mode: stood.mode, kind: "folder" };
-  if (stood.hash === null) return null;
-  return stood.kind === "link" ? { hash: stood.hash, mode: 0o777, kind: "link" } : { hash: stood.hash, mode: stood.mode };
+export function toImage(state: EntryState | null): FileImage {
+  if (state === null) return null;
+  if (state.kind === "folder") return { hash: "", mode: state.mode, kind: "folder" };
+  if (state.hash === null) return null;
+  return state.kind === "link" ? { hash: state.hash, mode: 0o777, kind: "link" } : { hash: state.hash, mode: state.mode };
 }
 
 /** Why a change cannot be undone; null when it can. */

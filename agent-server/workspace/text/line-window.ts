@@ -44,9 +44,9 @@ export async function streamWindow(
   /** Appends to the current line, up to its maximum shown length. */
   const grow = (part: string) => {
     if (number < offset) return;
-    const room = maxLineChars + 1 - line.length;
-    line += part.slice(0, Math.max(0, room));
-    dropped += Math.max(0, part.length - Math.max(0, room));
+    const remaining = maxLineChars + 1 - line.length;
+    line += part.slice(0, Math.max(0, remaining));
+    dropped += Math.max(0, part.length - Math.max(0, remaining));
   };
   const end = (): boolean => {
     if (number >= offset) {

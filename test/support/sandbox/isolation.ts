@@ -56,7 +56,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           stdout: "out\n",
           stderr: "err\n",
           started: 1,
-          result: { exitCode: 7, ended: "exit", leftovers: false },
+          result: { exitCode: 7, ended: "exit", killedOrphans: false },
         });
         expect(ran.result.outputBytes).toBe(8);
       });
@@ -297,7 +297,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
         expect(ran.result.ended).toBe("timeout");
         expect(ran.result.exitCode).toBeNull();
         expect(most).toBeLessThan(isolationLimits.processes + 60);
-        expect(await run("echo alive")).toMatchObject({ stdout: "alive\n", result: { exitCode: 0, leftovers: false } });
+        expect(await run("echo alive")).toMatchObject({ stdout: "alive\n", result: { exitCode: 0, killedOrphans: false } });
         await until("the bomb is gone", () => processes() < before + 30);
       });
 
@@ -370,7 +370,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
 
       it("does not wait for a child that holds its output, and says that one was left", async () => {
         const ran = await run("sleep 600 & echo done");
-        expect(ran).toMatchObject({ stdout: "done\n", result: { ended: "exit", exitCode: 0, leftovers: true } });
+        expect(ran).toMatchObject({ stdout: "done\n", result: { ended: "exit", exitCode: 0, killedOrphans: true } });
         expect((await running(run, "sleep 600")).length).toBe(0);
       });
 
@@ -384,7 +384,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       ])("takes along what was left in the background: %s", async (_name, command) => {
         const ticks = join(room.workspace, "ticks");
         const ran = await run(`${command} while [ ! -s ticks ]; do sleep 0.05; done; echo begun`);
-        expect(ran).toMatchObject({ stdout: "begun\n", result: { ended: "exit", exitCode: 0, leftovers: true } });
+        expect(ran).toMatchObject({ stdout: "begun\n", result: { ended: "exit", exitCode: 0, killedOrphans: true } });
         const size = statSync(ticks).size;
         await run("sleep 0.5");
         expect(statSync(ticks).size).toBe(size);

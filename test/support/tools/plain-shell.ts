@@ -83,7 +83,7 @@ async function run(shell: PlainShell, command: ShellCommand): Promise<ShellResul
   shell.begun.push(command.command);
   if (shell.fault === "fails_begun") throw new LancelotError("unavailable", `${shell.id} broke.`);
   if (shell.fault === "bug_begun") throw new TypeError("undefined is not a function");
-  if (shell.fault === "lost") return { exitCode: null, ended: "lost", outputBytes: 0, durationMs: 1, leftovers: false };
+  if (shell.fault === "lost") return { exitCode: null, ended: "lost", outputBytes: 0, durationMs: 1, killedOrphans: false };
   const started = performance.now();
   const child = spawn("bash", ["-c", command.command], {
     cwd: command.cwd,
@@ -101,5 +101,5 @@ async function run(shell: PlainShell, command: ShellCommand): Promise<ShellResul
   command.signal.addEventListener("abort", stop, { once: true });
   const exitCode = await new Promise<number | null>((resolve) => child.once("close", resolve));
   const ended = command.signal.aborted ? "stopped" : "exit";
-  return { exitCode, ended, outputBytes: bytes, durationMs: performance.now() - started, leftovers: false };
+  return { exitCode, ended, outputBytes: bytes, durationMs: performance.now() - started, killedOrphans: false };
 }

@@ -505,7 +505,7 @@ export const sampleProviders: readonly ProviderInfo[] = [
   sampleProvider(),
   sampleProvider({
     id: "os_sandbox",
-    title: "Sandbox of the operating system",
+    title: "Operating system sandbox",
     version: "0.8.0",
     priority: 20,
     health: {

@@ -33,7 +33,7 @@ describe("the address of an engine", () => {
     ["https://far.example", { kind: "tcp", host: "far.example", port: 2376, tls: {} }],
     ["ssh://me@far.example", { kind: "ssh", destination: "me@far.example", port: null, socket: "/var/run/docker.sock" }],
     ["ssh://far.example:22/run/podman.sock", { kind: "ssh", destination: "far.example", port: 22, socket: "/run/podman.sock" }],
-  ])("is read: %s", (text, address) => expect(parseAddress(text, null)).toEqual(address));
+  ])("is parsed: %s", (text, address) => expect(parseAddress(text, null)).toEqual(address));
 
   it("with certificates is https on its own port", () =>
     expect(parseAddress("tcp://far.example", { ca: "x" })).toEqual({ kind: "tcp", host: "far.example", port: 2376, tls: { ca: "x" } }));
@@ -44,8 +44,8 @@ describe("the address of an engine", () => {
   );
 });
 
-describe("where an engine is looked for", () => {
-  it("is what the owner wrote, before everything else", () =>
+describe("the engine's address", () => {
+  it("is the user's setting first", () =>
     expect(find({ DOCKER_HOST: "unix:///b" }, "unix:///a")).toEqual([
       { address: { kind: "socket", path: "/a" }, via: "config/sandbox.yaml" },
     ]));
@@ -55,7 +55,7 @@ describe("where an engine is looked for", () => {
     expect(find({ DOCKER_HOST: "unix:///b", DOCKER_CONTEXT: "far" })).toMatchObject([{ via: "DOCKER_HOST", address: { path: "/b" } }]);
   });
 
-  it("is DOCKER_CONTEXT, before the one in use", () => {
+  it("is DOCKER_CONTEXT, before the current context", () => {
     context("far", "unix:///c");
     context("near", "unix:///d");
     put(".docker/config.json", '{"currentContext":"near"}');
@@ -75,7 +75,7 @@ describe("where an engine is looked for", () => {
     expect(find(env)).toMatchObject([{ address: { port: 2376, tls: { ca: "theirs" } } }]);
   });
 
-  it("is never another engine than the context in use: one that is missing is an error", () => {
+  it("is never another engine than the current context; a missing context is an error", () => {
     put(".docker/config.json", '{"currentContext":"lost"}');
     put(".colima/default/docker.sock", "");
     expect(() => find()).toThrow(expect.objectContaining({ code: "unavailable", message: expect.stringContaining("lost") as string }));
@@ -84,7 +84,7 @@ describe("where an engine is looked for", () => {
   it("is Podman's CONTAINER_HOST", () =>
     expect(find({ CONTAINER_HOST: "unix:///run/podman/podman.sock" })).toMatchObject([{ via: "CONTAINER_HOST" }]));
 
-  it.each(["default", ""])("is the usual sockets, when the context in use is %j", (name) => {
+  it.each(["default", ""])("is the default sockets, when the current context is %j", (name) => {
     put(".docker/config.json", JSON.stringify({ currentContext: name }));
     put(".colima/default/docker.sock", "");
     put("run/podman/podman.sock", "");
@@ -95,7 +95,7 @@ describe("where an engine is looked for", () => {
     );
   });
 
-  it("is the usual sockets when the CLI's settings are broken", () => {
+  it("is the default sockets when the CLI's settings are invalid", () => {
     put(".docker/config.json", "{");
     expect(find().every(({ address }) => address.kind === "socket")).toBe(true);
   });

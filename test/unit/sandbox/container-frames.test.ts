@@ -10,7 +10,7 @@ const frame = (stream: number, bytes: Uint8Array) => {
 };
 
 describe("the engine's stream", () => {
-  it("comes apart into its two, in order, wherever it is cut", () => {
+  it("is split into two streams in order, at any chunk boundary", () => {
     const part = fc.tuple(fc.constantFrom(1, 2), fc.uint8Array({ maxLength: 40 }));
     fc.assert(
       fc.property(
@@ -37,7 +37,7 @@ describe("the engine's stream", () => {
     );
   });
 
-  it("keeps nothing of a long frame", () => {
+  it("does not buffer long frames", () => {
     let longest = 0;
     const take = createFrames((_name, bytes) => (longest = Math.max(longest, bytes.length)));
     take(frame(1, new Uint8Array(100)).subarray(0, 8));

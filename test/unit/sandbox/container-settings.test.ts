@@ -15,7 +15,7 @@ afterEach(() => rmSync(dataDir, { recursive: true }));
 const owners = (text: string) => writeFileSync(join(dataDir, "config/sandbox.yaml"), text);
 
 describe("config/sandbox.yaml", () => {
-  it("as it ships is what holds without any file", () => {
+  it("as shipped applies without any file", () => {
     // The folders that programs are read from are listed in the file alone.
     const own = (from: string | null) => {
       const { settings, problem } = readSandboxSettings({ configDir: from, dataDir });
@@ -25,7 +25,7 @@ describe("config/sandbox.yaml", () => {
     expect(own(null)).toMatchObject({ settings: { image: "shipped", engine: null, cpus: 2 }, problem: null });
   });
 
-  it("has the owner's laid over it, key by key", () => {
+  it("merges the user's file, key by key", () => {
     owners("memory_bytes: 268435456\nimage: debian:bookworm\n");
     const { settings, problem } = readSandboxSettings({ configDir, dataDir });
     expect(problem).toBeNull();
@@ -42,12 +42,14 @@ describe("config/sandbox.yaml", () => {
     ["a limit that is none", "memory_bytes: 0\n", "memory_bytes"],
     ["a limit as text", 'cpus: "all"\n', "cpus"],
     ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
-  ])("of the owner's that is %s keeps commands off, and says where", (_name, text, where) => {
+  ])("of the user with %s blocks commands and names the error", (_name, text, where) => {
     owners(text);
-    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(new RegExp(`No command runs.*${where}`, "s"));
+    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(
+      new RegExp(`sandbox\\.yaml.*${where === "sandbox.yaml" ? "" : where}`, "s"),
+    );
   });
 
-  it("is read again when it is another one, and only then", () => {
+  it("is read again only when it changes", () => {
     const read = createSandboxSettings({ configDir, dataDir });
     const first = read();
     expect(read()).toBe(first);

@@ -45,15 +45,15 @@ describe("the first bytes of a connection", () => {
   it.each<[string, ConnectionOptions]>([
     ["TLS 1.3", {}],
     ["TLS 1.2", { maxVersion: "TLSv1.2" }],
-  ])("tell the name a real client asks for: %s", async (_name, options) => {
+  ])("contain the name that a real client requests: %s", async (_name, options) => {
     expect(readFirstBytes(await hello("listed.example", options))).toEqual({ kind: "hello", serverName: "listed.example" });
   });
 
-  it("tell that there is none", async () => {
+  it("report a missing name", async () => {
     expect(readFirstBytes(await hello(""))).toEqual({ kind: "hello", serverName: null });
   });
 
-  it("need to be whole, whatever they are cut into", async () => {
+  it("are read across any split", async () => {
     const bytes = await hello("listed.example");
     for (let at = 0; at < bytes.length; at += 1) expect(readFirstBytes(bytes.subarray(0, at))).toEqual({ kind: "more" });
     for (const size of [1, 3, 40, 100, 5_000])
@@ -66,7 +66,7 @@ describe("the first bytes of a connection", () => {
     ["an older hello", "\x80\x2e\x01\x00\x02"],
     ["another record", "\x15\x03\x01\x00\x02\x01\x00"],
     ["an empty record", "\x16\x03\x01\x00\x00"],
-  ])("are refused when they are no hello: %s", (_name, text) => {
+  ])("are refused when they are not a hello: %s", (_name, text) => {
     expect(readFirstBytes(Buffer.from(text, "latin1"))).toEqual({ kind: "other" });
   });
 
@@ -87,7 +87,7 @@ describe("the first bytes of a connection", () => {
     expect(readFirstBytes(twice)).toEqual({ kind: "other" });
   });
 
-  it("never throw, and never give a name that is not there", () => {
+  it("never throw, and never yield a name that was not sent", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         const first = readFirstBytes(bytes);
@@ -97,7 +97,7 @@ describe("the first bytes of a connection", () => {
     );
   });
 
-  it("give the same name or none when single bytes are changed", async () => {
+  it("yield the same name or none when single bytes change", async () => {
     const bytes = await hello("listed.example");
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {

@@ -18,10 +18,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(outer, { recursive: true, force: true }));
 
-describe("what is mounted of a workspace", () => {
+describe("mounts of a workspace", () => {
   const kinds = (mounts: readonly Mount[]) => mounts.map(({ kind, path }) => `${kind} ${path.slice(workspace.length)}`);
 
-  it("is the workspace, each folder on the way to a protected path, and that path to read", () => {
+  it("are the workspace, each folder above a protected path, and that path read-only", () => {
     const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b/c"]);
     expect(kinds(mounts).filter((one) => !one.includes(".git"))).toEqual(["write ", "write /a", "write /a/b", "read /a/b/c"]);
     expect(kinds(mounts)).toContain("read /.git/hooks");
@@ -30,20 +30,20 @@ describe("what is mounted of a workspace", () => {
     );
   });
 
-  it("mounts nothing into what is only read, and names the first that is not there", () => {
+  it("exclude paths below read-only ones, and list the first missing one", () => {
     const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b", "a/b/c", "a/new/deep/file"]);
     expect(kinds(mounts).filter((one) => one.includes("/a"))).toEqual(["write /a", "read /a/b", "read /a/new"]);
     expect(missing).toContain(join(workspace, "a/new"));
   });
 
-  it("leaves links, what lies outside, and the workspace itself", () => {
+  it("skip links, outside paths, and the workspace itself", () => {
     symlinkSync("/etc", join(workspace, "link"));
     const before = workspaceMounts(workspace, "/nowhere", []).mounts;
     expect(workspaceMounts(workspace, "/nowhere", ["link", "link/passwd", "../x", "/etc/passwd", ".", workspace]).mounts).toEqual(before);
   });
 });
 
-describe("what the kernel says is mounted", () => {
+describe("verification of the kernel's mounts", () => {
   const mounts = (): Mount[] => [
     { kind: "write", path: workspace },
     { kind: "write", path: join(workspace, ".git") },
@@ -62,7 +62,7 @@ describe("what the kernel says is mounted", () => {
       ...more,
     ].join("\n");
 
-  it("is as it was meant", () => {
+  it("accepts the intended mounts", () => {
     expect(findMisplacedMount(usual(), workspace, mounts(), [])).toBeNull();
   });
 
@@ -82,12 +82,12 @@ describe("what the kernel says is mounted", () => {
     ],
     ["a protected folder that is not mounted", () => usual([], [join(workspace, ".git/hooks")]), /hooks is missing/],
     ["no workspace", () => line("/", "/"), /workspace is missing/],
-  ])("is found out: %s", (_name, text, words) => {
+  ])("detects: %s", (_name, text, words) => {
     expect(findMisplacedMount(text(), workspace, mounts(), [])).toMatch(words);
   });
 });
 
-describe("what belongs to a command on the host", () => {
+describe("processes of a command on the host", () => {
   const entries = [
     { pid: 11, parent: 1, group: 10 },
     { pid: 12, parent: 11, group: 12 },
@@ -98,11 +98,11 @@ describe("what belongs to a command on the host", () => {
   ];
   const environment = (pid: number) => (pid === 20 ? "A=1\0LANCELOT_COMMAND=x\0" : "A=1\0");
 
-  it("is its group, what descends from it, and what carries its mark", () => {
+  it("are its group, its descendants, and those with its marker", () => {
     expect(findCommandProcesses(10, "LANCELOT_COMMAND=x", entries, environment).toSorted((a, b) => a - b)).toEqual([11, 12, 13, 20, 21]);
   });
 
-  it("is not a new process that got its number, nor that one's group", () => {
+  it("exclude a new process with the same id, and its group", () => {
     const reused = [...entries, { pid: 10, parent: 1, group: 10 }];
     expect(findCommandProcesses(10, "LANCELOT_COMMAND=x", reused, environment).toSorted((a, b) => a - b)).toEqual([20, 21]);
   });
@@ -116,7 +116,7 @@ it.each([
   ["ID=alpine\n", /sudo apk add/],
   ["ID=other\n", /^Install bubblewrap and socat with/],
   ["", /^Install bubblewrap and socat with/],
-])("what to install is said for the system there is: %j", (release, words) => {
+])("suggests packages for the distribution: %j", (release, words) => {
   expect(installAdvice(["bubblewrap", "socat"], release)).toMatch(words);
 });
 
@@ -152,7 +152,7 @@ describe("the filter of system calls", () => {
   it.each([
     ["x64", 0xc000003e, { read: 0, clone: 56, ioctl: 16, socket: 41, mount: 165, keyctl: 250 }],
     ["arm64", 0xc00000b7, { read: 63, clone: 220, ioctl: 29, socket: 198, mount: 40, keyctl: 219 }],
-  ])("answers each call: %s", (arch, audit, { read, clone, ioctl, socket, mount, keyctl }) => {
+  ])("decides each call: %s", (arch, audit, { read, clone, ioctl, socket, mount, keyctl }) => {
     const ask = (...args: [number, number?, number?]) => answer(arch, audit, ...args);
     expect([ask(read), ask(clone, 0x11), ask(ioctl, 0, 0x5401), ask(socket, 1), ask(socket, 2)]).toEqual(
       Array.from({ length: 5 }, () => allow),
@@ -164,7 +164,7 @@ describe("the filter of system calls", () => {
     expect(answer(arch, 0x40000003, read)).toBe(0x80000000);
   });
 
-  it("knows no calls of the third table, and says when there is none for a processor", () => {
+  it("denies calls of the x32 table, and is null for unknown processors", () => {
     expect(answer("x64", 0xc000003e, 0x40000000 + 16, 0, 0x5412)).toBe(unknown);
     expect(seccompFilter("riscv64")).toBeNull();
     expect(seccompFilter("toString")).toBeNull();

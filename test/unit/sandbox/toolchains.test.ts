@@ -14,8 +14,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-describe("folders of programs that commands may read", () => {
-  it("are those that are there, with links resolved, each once", () => {
+describe("readable program folders", () => {
+  it("are the existing ones, with links resolved, each once", () => {
     symlinkSync(join(base, "opt"), join(of.home, ".sdk"));
     expect(readableFolders(["~/.nvm/versions", "~/.gone", "~/.sdk", join(base, "opt"), "relative"], of)).toEqual([
       join(of.home, ".nvm/versions"),
@@ -23,24 +23,24 @@ describe("folders of programs that commands may read", () => {
     ]);
   });
 
-  it.each(["~/", "~/work", "~/work/project", "~/data", "/", "~/../home"])("never %s, which shows more than programs", (folder) => {
+  it.each(["~/", "~/work", "~/work/project", "~/data", "/", "~/../home"])("never include %s, which exposes more than programs", (folder) => {
     expect(readableFolders([folder], of)).toEqual([]);
   });
 
-  it("never one that a link makes of the home folder", () => {
+  it("never include a link to the home folder", () => {
     symlinkSync(of.home, join(base, "link"));
     expect(readableFolders([join(base, "link")], of)).toEqual([]);
   });
 });
 
-describe("words of the environment on tool managers", () => {
-  it("name the places that may be read, and no others", () => {
+describe("environment variables of tool managers", () => {
+  it("contain only readable folders", () => {
     const readable = readableFolders(["~/.rustup", "~/.nvm/versions"], of);
     mkdirSync(join(of.home, ".pyenv"));
     expect(toolchainEnvironment({}, of.home, readable)).toEqual({ RUSTUP_HOME: join(of.home, ".rustup") });
   });
 
-  it("take the owner's own place of them", () => {
+  it("use the user's own locations", () => {
     const mine = join(base, "opt");
     expect(toolchainEnvironment({ RUSTUP_HOME: mine }, of.home, [mine])).toEqual({ RUSTUP_HOME: mine });
     expect(toolchainEnvironment({ RUSTUP_HOME: mine }, of.home, [join(of.home, ".rustup")])).toEqual({});

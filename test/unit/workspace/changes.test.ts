@@ -26,7 +26,7 @@ describe("changes under review (supervised posture)", () => {
     return outcome.changeId ?? "";
   }
 
-  it("proposes and leaves the disk alone", async () => {
+  it("proposes without changing the disk", async () => {
     const id = await propose(edited(2, 10, 20));
     expect(room.read("a.txt")).toBe(base);
     const { change, base: from, proposed } = room.tools.changes.get(id);
@@ -40,7 +40,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.tools.checkpoints.list({ limit: 10 })).toEqual([]);
   });
 
-  it("shows the quest its own proposals, and nobody else", async () => {
+  it("shows proposals only to their own quest", async () => {
     await propose(edited(2));
     expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 2 EDITED");
     expect((await room.run("read_file", { path: "a.txt" }, { quest: "q2" })).text).not.toContain("EDITED");
@@ -49,7 +49,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.tools.changes.list({ questId: "q1", limit: 10 })[0]?.hunks[0]?.lines).toEqual(["-line 2", "+line 2 AGAIN"]);
   });
 
-  it("writes what was accepted, with a receipt under the proposal's, and tells the model", async () => {
+  it("writes accepted hunks, with a receipt under the proposal's, and reports them to the model", async () => {
     const id = await propose(edited(2, 10, 20));
     const change = await room.tools.changes.decide(id, "accept", [0, 2]);
     expect(change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending", "accepted"]);
@@ -70,7 +70,7 @@ describe("changes under review (supervised posture)", () => {
     expect((await room.run("read_file", { path: "a.txt" })).text).not.toContain("line 10 EDITED");
   });
 
-  it("refuses to decide twice, and to decide on what is not there", async () => {
+  it("refuses to decide twice, or on a missing change", async () => {
     const id = await propose(edited(2, 10));
     await room.tools.changes.decide(id, "reject", [0]);
     await expect(room.tools.changes.decide(id, "accept", [0])).rejects.toMatchObject({ code: "conflict" });
@@ -80,7 +80,7 @@ describe("changes under review (supervised posture)", () => {
     await expect(room.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "conflict" });
   });
 
-  it("merges with the owner's edits elsewhere, and conflicts with those at the same place without losing either", async () => {
+  it("merges with the user's edits elsewhere, and keeps both sides of a conflict", async () => {
     const id = await propose(edited(2, 20));
     room.write("a.txt", base.replace("line 20\n", "line 20 MINE\n").replace("line 30\n", "line 30 MINE\n"));
     const change = await room.tools.changes.decide(id, "accept");
@@ -97,7 +97,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("a.txt")).toContain("line 20 EDITED\n");
   });
 
-  it("creates on acceptance, and not over a file that appeared meanwhile", async () => {
+  it("creates the file on acceptance, unless one was created in the meantime", async () => {
     const one = await propose("new\n", "dir/new.txt");
     const two = await propose("other\n", "other.txt");
     expect(existsSync(room.path("dir"))).toBe(false);
@@ -105,7 +105,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("dir/new.txt")).toBe("new\n");
     room.write("other.txt", "mine\n");
     const change = await room.tools.changes.decide(two, "accept");
-    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("created meanwhile") });
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("other.txt") });
     expect(room.read("other.txt")).toBe("mine\n");
   });
 
@@ -115,15 +115,15 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("empty.txt")).toBe("");
   });
 
-  it("says so when the file is gone", async () => {
+  it("reports a deleted file", async () => {
     const id = await propose(edited(2));
     rmSync(room.path("a.txt"));
     const change = await room.tools.changes.decide(id, "accept");
-    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("deleted meanwhile") });
+    expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("a.txt") });
     expect(existsSync(room.path("a.txt"))).toBe(false);
   });
 
-  it("supersedes a change that is partly decided when the quest edits again", async () => {
+  it("supersedes a partly decided change when the quest edits again", async () => {
     const first = await propose(edited(2, 10));
     await room.tools.changes.decide(first, "accept", [0]);
     await room.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
@@ -135,7 +135,7 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("a.txt")).toBe(edited(2, 10).replace("line 20", "line 20 LATER"));
   });
 
-  it("withdraws a proposal that the quest takes back", async () => {
+  it("withdraws a proposal that the quest reverts", async () => {
     const id = await propose(edited(2));
     const outcome = await room.run("write_file", { path: "a.txt", content: base });
     expect(outcome.text).toContain("nothing is proposed any more");
@@ -154,14 +154,14 @@ describe("changes under review (supervised posture)", () => {
     again.close();
   });
 
-  it("discards what is undecided of a quest", async () => {
+  it("discards a quest's undecided changes", async () => {
     const id = await propose(edited(2, 10));
     room.tools.changes.discard("q1");
     expect(room.tools.changes.get(id).change.status).toBe("rejected");
     expect(room.events.at(-1)).toMatchObject({ id, status: "rejected" });
   });
 
-  it("still denies by policy when the owner accepts", async () => {
+  it("is denied by policy even when the user accepts", async () => {
     const id = await propose(edited(2));
     const restricted = createToolsFixture({ base: room.workspace.replace(/\/proj$/, ""), trusted: false });
     await expect(restricted.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "denied" });
@@ -169,13 +169,13 @@ describe("changes under review (supervised posture)", () => {
     restricted.close();
   });
 
-  it("refuses a binary file with words", async () => {
+  it("refuses a binary file", async () => {
     room.write("b.bin", Buffer.from([1, 2, 0, 3]));
     const outcome = await room.run("edit_file", { path: "b.bin", old_text: "a", new_text: "b" });
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("not a text file") });
   });
 
-  it("for any edit and any choice of hunks: chosen then the rest is the proposal, and none is the base", async () => {
+  it("for any edit and any choice of hunks: accepting all gives the proposal, accepting none the base", async () => {
     const line = fc.constantFrom("a\n", "b\n", "c\n", "\n", "d\r\n");
     const text = fc.tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom("", "end")).map(([lines, end]) => lines.join("") + end);
     let number = 0;
@@ -202,7 +202,7 @@ describe("changes under review (supervised posture)", () => {
     );
   });
 
-  it("for any edit, any choice and any edit of the owner elsewhere: nothing of either is lost", async () => {
+  it("for any edit, any choice and any user edit elsewhere: neither is lost", async () => {
     const pick = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 5 });
     let number = 0;
     await fc.assert(

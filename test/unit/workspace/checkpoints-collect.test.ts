@@ -52,7 +52,7 @@ describe("the store of before-images", () => {
   };
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}.bin`);
 
-  it("stays within its limit: the oldest of ended tasks go, with a receipt, and say so when they are asked for", async () => {
+  it("removes the oldest checkpoints of ended quests above the limit, with a receipt, and reports them as removed", async () => {
     const room = open();
     for (const name of names("a", 5)) room.write(name, randomBytes(100_000));
     const ids: string[] = [];
@@ -78,7 +78,7 @@ describe("the store of before-images", () => {
     expect((await room.restore.restore({ id: touched.checkpointId ?? "" })).conflicts).toEqual([]);
   });
 
-  it("never loses what an open task needs, however large that is", async () => {
+  it("keeps the checkpoints of an open quest at any size", async () => {
     const room = open();
     for (const name of names("a", 10)) room.write(name, randomBytes(100_000));
     const before = names("a", 10).map((name) => room.read(name));
@@ -90,7 +90,7 @@ describe("the store of before-images", () => {
     expect(names("a", 10).map((name) => room.read(name))).toEqual(before);
   });
 
-  it("keeps what an undecided change and a waiting verification stand on", async () => {
+  it("keeps the contents of undecided changes and pending verifications", async () => {
     const room = open();
     room.write("a.txt", "a\n");
     const change = await rewrite(room, "ended1", ["a.txt"]);
@@ -115,7 +115,7 @@ describe("the store of before-images", () => {
     expect(left).not.toContain(neither);
   });
 
-  it("gives up old checkpoints whatever the space", async () => {
+  it("removes expired checkpoints even when there is space", async () => {
     const room = open({ settings: { keep_days: 2 } });
     room.write("a.txt", "a\n");
     await rewrite(room, "ended", ["a.txt"]);
@@ -125,7 +125,7 @@ describe("the store of before-images", () => {
     expect((await room.collector.collect()).checkpoints).toBe(1);
   });
 
-  it("leaves alone what runs in another window meanwhile", async () => {
+  it("keeps the data of commands in another window", async () => {
     const one = open();
     const other = open({ workspace: join(base, "other") });
     for (const name of names("o", 5)) other.write(name, randomBytes(100_000));
@@ -145,7 +145,7 @@ describe("the store of before-images", () => {
     expect(names("o", 5).map((name) => other.read(name))).toEqual(before);
   });
 
-  it("forgets what it knew of workspaces that were left, and looks at them anew", async () => {
+  it("removes trees of unused workspaces and scans them again later", async () => {
     const room = open({ settings: { keep_days: 1 } });
     room.write("a.txt", "a\n");
     await rewrite(room, "ended", ["a.txt"]);

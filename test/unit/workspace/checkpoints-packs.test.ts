@@ -46,7 +46,7 @@ describe("packs", () => {
     await writer.end();
   };
 
-  it("give back what was stored, each content once, and nothing that was not", async () => {
+  it("return stored contents, each stored once, and nothing else", async () => {
     await fill();
     await fill();
     expect(files()).toEqual(["1.pack"]);
@@ -57,7 +57,7 @@ describe("packs", () => {
     expect(files()).toEqual(["1.pack"]);
   });
 
-  it("are written anew when they are half empty, and go when they are empty", async () => {
+  it("are compacted when half empty and removed when empty", async () => {
     await fill();
     const packs = open();
     const [before] = packs.list();
@@ -77,7 +77,7 @@ describe("packs", () => {
     expect([files(), packs.list()]).toEqual([[], []]);
   });
 
-  it("are not forgotten when they were used meanwhile", async () => {
+  it("keep contents that were used in the meantime", async () => {
     await fill();
     const packs = open();
     const idle = packs.idle(1_500);
@@ -86,7 +86,7 @@ describe("packs", () => {
     expect(packs.forget(idle, 1_500)).toBe(idle.length - 1);
   });
 
-  it("leave nothing of a writing that was broken off", async () => {
+  it("discard an aborted write", async () => {
     const packs = open();
     const writer = packs.writer();
     for (const bytes of contents) await writer.add(sha256(bytes), bytes);
@@ -100,7 +100,7 @@ describe("packs", () => {
     expect(files()).toEqual([]);
   });
 
-  it("say so when they are damaged", async () => {
+  it("report damage", async () => {
     await fill();
     writeFileSync(join(dataDir, "objects/packs/1.pack"), randomBytes(1_000));
     await expect(createObjectStore(dataDir, open()).get(sha256(contents[3] ?? ""))).rejects.toMatchObject({
@@ -116,7 +116,7 @@ describe("a saved tree", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("reads back as it was, and as nothing when a bit of it is wrong", async () => {
+  it("round-trips, and reads as null when a bit is wrong", async () => {
     const root = emptyFolder("", 0o755, false, ["a\nb", "é"]);
     const inner = emptyFolder("sub", 0o700, false, []);
     const odd = emptyFolder("sub/\0\\xff", 0o711, true, ["\0\\xfe"]);

@@ -45,7 +45,7 @@ describe("checkpoints", () => {
     expect([existsSync(room.path("run.sh")), existsSync(room.path("bin.dat")), room.read("new/file.txt")]).toEqual([false, false, "new\n"]);
   });
 
-  it("keep what the owner did since, and between two edits", async () => {
+  it("keep the user's later edits, and those between two edits", async () => {
     room.write("a.txt", lines());
     await room.run("edit_file", { path: "a.txt", old_text: "line 5", new_text: "five" });
     room.write("a.txt", room.read("a.txt").replace("line 10\n", "owner 10\n"));
@@ -56,7 +56,7 @@ describe("checkpoints", () => {
     expect(room.read("a.txt")).toBe(lines([10, "owner 10"], [20, "owner 20"]));
   });
 
-  it("leave alone, and name, what does not merge", async () => {
+  it("keep and report files that do not merge", async () => {
     room.write("a.txt", lines());
     room.write("b.txt", "b\n");
     await room.run("edit_file", { path: "a.txt", old_text: "line 5", new_text: "five" });
@@ -81,7 +81,7 @@ describe("checkpoints", () => {
     expect(room.read("a.txt")).toBe(lines([15, "fifteen"]));
   });
 
-  it("have nothing to do when nothing is left to undo", async () => {
+  it("do nothing when nothing is left to undo", async () => {
     room.write("a.txt", "a\n");
     await room.run("write_file", { path: "a.txt", content: "b\n" });
     await room.tools.checkpoints.restore({ questId: "q1" });
@@ -90,7 +90,7 @@ describe("checkpoints", () => {
     await expect(room.tools.checkpoints.restore({ id: "nope" })).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("say so when a stored version is damaged, and leave the file", async () => {
+  it("report a damaged stored version and keep the file", async () => {
     room.write("a.txt", "a\n");
     await room.run("write_file", { path: "a.txt", content: "b\n" });
     const objects = join(room.dataDir, "objects");
@@ -103,7 +103,7 @@ describe("checkpoints", () => {
     expect(room.read("a.txt")).toBe("b\n");
   });
 
-  it("store each content once, compressed, for nobody else to read", async () => {
+  it("store each content once, compressed and private", async () => {
     const text = "same line\n".repeat(10_000);
     for (const name of ["a", "b", "c"]) room.write(name, text);
     for (const name of ["a", "b", "c"]) await room.run("write_file", { path: name, content: "x\n" });
@@ -116,7 +116,7 @@ describe("checkpoints", () => {
     }
   });
 
-  it("undo what was accepted in review", async () => {
+  it("undo accepted changes", async () => {
     room.governance.setPosture("supervised");
     room.write("a.txt", lines());
     const { changeId } = await room.run("edit_file", { path: "a.txt", old_text: "line 5", new_text: "five" });
@@ -126,7 +126,7 @@ describe("checkpoints", () => {
     expect(room.read("a.txt")).toBe(lines());
   });
 
-  it("remove what a write left beside a file when its host died", async () => {
+  it("remove temporary files of dead hosts", async () => {
     room.write("dir/a.txt", "a\n");
     await room.run("write_file", { path: "dir/a.txt", content: "b\n" });
     room.storage.db.exec("UPDATE checkpoints SET finished = 0, host_id = 'gone'");

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isPlainConfig } from "../../../agent-server/workspace/effects/protected-files.ts";
 import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
-describe("what no command may change without approval", () => {
+describe("files that require approval", () => {
   let room: EffectsFixture;
   beforeEach(async () => {
     room = createEffectsFixture();
@@ -35,7 +35,7 @@ describe("what no command may change without approval", () => {
       "mkdir -p node_modules; git init -q node_modules/d; git -C node_modules/d config core.pager ./e",
       "node_modules/d/.git/config",
     ],
-  ])("puts back %s, and says so on card and receipt", async (_what, script, path) => {
+  ])("reverts %s, and reports it on card and receipt", async (_what, script, path) => {
     const config = room.read(".git/config");
     const { touched, receiptId } = await room.sh(`echo changed > a.txt; ${script}`);
     expect(back(touched)).toContain(path);
@@ -56,7 +56,7 @@ describe("what no command may change without approval", () => {
     expect(room.read(".git/config")).toBe(config);
   });
 
-  it("leaves what the owner saw and approved", async () => {
+  it("keeps approved changes", async () => {
     const { touched } = await room.sh("echo '{\"b\":2}' > .vscode/settings.json", { approved: [".vscode/settings.json"] });
     expect(touched.files).toEqual([{ path: ".vscode/settings.json", kind: "modified", undoable: true }]);
     expect(room.read(".vscode/settings.json")).toContain("b");
@@ -71,7 +71,7 @@ describe("what no command may change without approval", () => {
       "node_modules/d/.vscode/settings.json",
     ],
     ["links in general", "mkdir x; echo x > x/mcp.txt; ln -s x y; ln -s ../a.txt x/z", "x/z"],
-  ])("leaves %s alone, and takes it back with the task", async (_what, script, path) => {
+  ])("keeps %s, and reverts it with the quest", async (_what, script, path) => {
     const { touched } = await room.sh(script);
     expect(back(touched)).toEqual([]);
     expect(lstatSync(room.path(path), { throwIfNoEntry: false })).toBeDefined();
@@ -81,7 +81,7 @@ describe("what no command may change without approval", () => {
     expect(existsSync(room.path("sub"))).toBe(false);
   });
 
-  it("does not write through a link that was put in the way of what it puts back", async () => {
+  it("does not write through a link while reverting", async () => {
     const outside = join(room.dataDir, "..", "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "settings.json"), "outside\n");
@@ -91,7 +91,7 @@ describe("what no command may change without approval", () => {
     expect(room.read(".vscode/settings.json")).toBe("{}\n");
   });
 
-  it("tells a link to nowhere in particular from one to settings", async () => {
+  it("distinguishes harmless links from links to settings", async () => {
     symlinkSync("a.txt", room.path("one"));
     const { touched } = await room.sh("rm one; ln -s b.txt one");
     expect(touched.files).toEqual([{ path: "one", kind: "modified", undoable: true }]);

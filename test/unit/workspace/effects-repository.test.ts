@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { snapshotTree } from "../../support/tools-fixture.ts";
 import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
-describe("a repository a command worked in", () => {
+describe("a repository that a command changed", () => {
   let room: EffectsFixture;
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], { cwd: room.workspace, encoding: "utf8" }).trim();
@@ -46,7 +46,7 @@ describe("a repository a command worked in", () => {
     ["the loss of the whole repository", "rm -rf .git"],
     ["the loss of objects", "rm -rf .git/objects/*"],
     ["a rebase", "git commit -qam three; git rebase -q --onto HEAD~2 HEAD~1 || true"],
-  ])("goes back after %s, whole", async (_what, script) => {
+  ])("is restored completely after %s", async (_what, script) => {
     const before = state();
     const { touched } = await room.sh(script);
     expect(touched.files.find(({ path }) => path === ".git")).toMatchObject({ undoable: true });
@@ -57,7 +57,7 @@ describe("a repository a command worked in", () => {
     expectWhole();
   });
 
-  it("keeps what was committed to be found in the log", async () => {
+  it("keeps undone commits reachable by the reflog", async () => {
     await room.sh("git commit -qam three");
     const commit = git("rev-parse", "HEAD");
     await room.restore.restore({ questId: "q1" });
@@ -65,19 +65,19 @@ describe("a repository a command worked in", () => {
     expect(git("log", "-g", "--format=%H").split("\n")).toContain(commit);
   });
 
-  it("stays as it is, whole, when the owner went on in it", async () => {
+  it("is not changed when the user continued to work in it", async () => {
     await room.sh("echo c > c.txt; git add c.txt; git commit -qm command");
     writeFileSync(room.path("owner.txt"), "o\n");
     git("add", "owner.txt");
     git("commit", "-qm", "owner");
     const owner = state();
     const { conflicts } = await room.restore.restore({ questId: "q1" });
-    expect(conflicts).toEqual([{ path: ".git", message: expect.stringContaining("something else was done in the repository") }]);
+    expect(conflicts).toEqual([{ path: ".git", message: expect.any(String) }]);
     expect({ ...state(), status: "" }).toEqual({ ...owner, status: "" });
     expectWhole();
   });
 
-  it("goes back though somebody looked at it: git writes its index anew for that", async () => {
+  it("is restored although git refreshed its index", async () => {
     const before = state();
     await room.sh("git add a.txt");
     room.write("b.txt", "b\n");
@@ -87,14 +87,14 @@ describe("a repository a command worked in", () => {
     expect(state()).toEqual(before);
   });
 
-  it("is left alone while git is at work", async () => {
+  it("is not changed while another git process runs", async () => {
     await room.sh("git add a.txt");
     writeFileSync(room.path(".git/index.lock"), "");
     const { conflicts } = await room.restore.restore({ questId: "q1" });
-    expect(conflicts).toEqual([{ path: ".git", message: expect.stringContaining("at work") }]);
+    expect(conflicts).toEqual([{ path: ".git", message: expect.any(String) }]);
   });
 
-  it("goes back through several commands, newest first, and forward again", async () => {
+  it("undoes several commands, newest first, and redoes them", async () => {
     const before = state();
     await room.sh("git commit -qam three");
     await room.sh("git checkout -q -b x; echo 4 >> a.txt; git commit -qam four");
@@ -109,7 +109,7 @@ describe("a repository a command worked in", () => {
     expectWhole();
   });
 
-  it("leaves nothing behind that was made in a new one", async () => {
+  it("removes a new repository completely", async () => {
     const before = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
     await room.sh("git init -q lib && cd lib && echo x > x.txt && git add . && git commit -qm x");
     expect(existsSync(room.path("lib/.git/HEAD"))).toBe(true);

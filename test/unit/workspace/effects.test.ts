@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { snapshotTree } from "../../support/tools-fixture.ts";
 import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
-describe("what a command changed", () => {
+describe("changes of a command", () => {
   let room: EffectsFixture;
   beforeEach(() => {
     room = createEffectsFixture();
@@ -26,7 +26,7 @@ describe("what a command changed", () => {
   const kinds = (touched: { files: { path: string; kind: string }[] }) =>
     Object.fromEntries(touched.files.map(({ path, kind }) => [path, kind]));
 
-  it("is found, told on card and receipt, and put back exactly", async () => {
+  it("are detected, reported on card and receipt, and undone exactly", async () => {
     room.write("a.txt", "a\n");
     room.write("gone.bin", Buffer.from([0, 1, 255]));
     room.write("run.sh", "#!/bin/sh\n");
@@ -68,7 +68,7 @@ describe("what a command changed", () => {
     expect(readlinkSync(room.path("link"))).toBe("run.sh");
   });
 
-  it("is nothing when nothing changed: a touched file, one written as it was, a new index of the same files", async () => {
+  it("exclude a touched file, one rewritten with the same content, and a refreshed index", async () => {
     room.write("a.txt", "a\n");
     room.write("b.txt", "b\n");
     await room.sh("git init -q . && git add . && git commit -qm one");
@@ -77,7 +77,7 @@ describe("what a command changed", () => {
     expect(room.ledger.get(receiptId)?.outputs).toEqual({ changedTotal: 0 });
   });
 
-  it("is found though size and times are as before", async () => {
+  it("are detected despite equal size and timestamps", async () => {
     room.write("a.txt", "aaaa");
     const at = new Date(1_700_000_000_000);
     utimesSync(room.path("a.txt"), at, at);
@@ -94,7 +94,7 @@ describe("what a command changed", () => {
     expect(room.read("a.txt")).toBe("aaaa");
   });
 
-  it("is found in ignored and untracked files too", async () => {
+  it("include ignored and untracked files", async () => {
     room.write(".gitignore", "dist/\n*.log\n");
     room.write("dist/out.js", "1\n");
     room.write("x.log", "1\n");
@@ -106,7 +106,7 @@ describe("what a command changed", () => {
     expect([room.read("dist/out.js"), room.read("x.log"), room.read("untracked.txt")]).toEqual(["1\n", "1\n", "1\n"]);
   });
 
-  it("is told when the command fails or is stopped", async () => {
+  it("are reported when the command fails or is stopped", async () => {
     room.write("a.txt", "a\n");
     let touched: unknown;
     await expect(
@@ -139,7 +139,7 @@ describe("what a command changed", () => {
     expect(room.read("a.txt")).toBe("a\n");
   });
 
-  it("goes back file by file", async () => {
+  it("are undone file by file", async () => {
     room.write("a.txt", "a\n");
     room.write("sub/b.txt", "b\n");
     room.write("sub/c.txt", "c\n");
@@ -150,7 +150,7 @@ describe("what a command changed", () => {
     expect((await room.restore.restore({ id, paths: ["sub"] })).restored.toSorted()).toEqual(["sub/b.txt", "sub/c.txt"]);
   });
 
-  it("never takes the owner's work with it", async () => {
+  it("never include the user's work", async () => {
     const lines = Array.from({ length: 20 }, (_, index) => `line ${index}\n`);
     room.write("a.txt", lines.join(""));
     room.write("b.txt", "b\n");
@@ -165,7 +165,7 @@ describe("what a command changed", () => {
     expect([room.read("b.txt"), room.read("made/owner.txt"), existsSync(room.path("made/m.txt"))]).toEqual(["owner\n", "mine\n", false]);
   });
 
-  it("leaves out what other actions wrote meanwhile, and does not undo what both wrote", async () => {
+  it("exclude writes of other actions, and cannot be undone where both wrote", async () => {
     room.write("owner.txt", "1\n");
     room.write("both.txt", "1\n");
     const accept = async (path: string, text: string) =>
@@ -209,7 +209,7 @@ describe("what a command changed", () => {
     ]);
   });
 
-  it("waits for one another: commands run one at a time, and tools of tasks not beside them", async () => {
+  it("run one command at a time, and no tools of quests during it", async () => {
     const order: string[] = [];
     let release = () => undefined as void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -227,7 +227,7 @@ describe("what a command changed", () => {
     expect(order).toEqual(["first", "first ends", "tool", "second"]);
   });
 
-  it("is known of what could not be kept, and said to be beyond undo", async () => {
+  it("include files whose content was not kept, marked as not undoable", async () => {
     room.close();
     room = createEffectsFixture({ settings: { max_file_bytes: 1000 } });
     room.write("big.dat", Buffer.alloc(5000, 1));
@@ -248,7 +248,7 @@ describe("what a command changed", () => {
     expect(existsSync(room.path("made.dat"))).toBe(false);
   });
 
-  it("keeps sources first where not everything fits", async () => {
+  it("store sources first when not everything fits", async () => {
     room.close();
     room = createEffectsFixture({ settings: { max_workspace_bytes: 200_000 } });
     room.write(".gitignore", "made-here/\n");
@@ -265,7 +265,7 @@ describe("what a command changed", () => {
     expect([...of("node_modules/"), ...of("made-here/")].filter(({ undoable }) => !undoable).length).toBeGreaterThan(20);
   });
 
-  it("tells names that are no UTF-8 and does not touch them", async () => {
+  it("list names that are not valid UTF-8 without undoing them", async () => {
     const odd = Buffer.concat([Buffer.from(`${room.workspace}/`), Buffer.from([0x66, 0xff, 0xfe])]);
     writeFileSync(odd, "1\n");
     room.write("new\nline.txt", "1\n");
@@ -288,7 +288,7 @@ describe("what a command changed", () => {
     expect([readFileSync(odd, "utf8"), room.read("new\nline.txt"), room.read("a.txt")]).toEqual(["2\n", "2\n", "1\n"]);
   });
 
-  it("swaps files, links and folders, and gives read-only ones back as they were", async () => {
+  it("restore replaced files, links and folders, and read-only ones", async () => {
     room.write("file", "f\n");
     room.write("folder/in.txt", "i\n");
     symlinkSync("file", room.path("link"));
@@ -310,7 +310,7 @@ describe("what a command changed", () => {
     chmodSync(room.path("locked"), 0o755);
   });
 
-  it("never follows a link out of the workspace to undo", async () => {
+  it("are never undone through a link out of the workspace", async () => {
     const outside = join(room.dataDir, "..", "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "x.txt"), "outside\n");

@@ -29,7 +29,7 @@ describe("file operations", () => {
   const read = (path: string) => readFileSync(join(base, path), "utf8");
   const put = (path: string, text: string) => writeFileSync(join(base, path), text);
 
-  it("make a file and its folders", async () => {
+  it("create a file and its folders", async () => {
     await writeAtomic(at("a/b/c.txt"), Buffer.from("x"), { expected: null });
     expect(read("a/b/c.txt")).toBe("x");
     expect(readdirSync(join(base, "a/b"))).toEqual(["c.txt"]);
@@ -49,7 +49,7 @@ describe("file operations", () => {
     ["a file that changed", "other", sha256("old")],
     ["a file that appeared", "other", null],
     ["a file that went", null, sha256("old")],
-  ])("refuse %s, leaving it and no temporary file", async (_name, there, expected) => {
+  ])("refuse %s and leave no temporary file", async (_name, there, expected) => {
     if (there !== null) put("a", there);
     await expect(writeAtomic(at("a"), Buffer.from("new"), { expected })).rejects.toMatchObject({ code: "conflict" });
     expect(readdirSync(base)).toEqual(there === null ? [] : ["a"]);
@@ -64,7 +64,7 @@ describe("file operations", () => {
     expect(read("a")).toBe("old");
   });
 
-  it("refuse a link in the place of the file or of its folder", async () => {
+  it("refuse a link in place of the file or its folder", async () => {
     put("target", "outside");
     mkdirSync(join(base, "real"));
     symlinkSync("target", join(base, "link"));
@@ -129,7 +129,7 @@ describe("file operations", () => {
     expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
-  it("refuse folders, and files over the bound", async () => {
+  it("refuse folders, and files above the limit", async () => {
     mkdirSync(join(base, "d"));
     put("big", "123456");
     await expect(openForReading(at("d"))).rejects.toThrow(/folder/);
@@ -138,14 +138,14 @@ describe("file operations", () => {
     expect(existsSync(join(base, "none"))).toBe(false);
   });
 
-  it.each(["EACCES", "EROFS", "ENOSPC", "EXDEV", "ETXTBSY", "ENAMETOOLONG", "EBUSY"])("word %s for the owner", (code) => {
+  it.each(["EACCES", "EROFS", "ENOSPC", "EXDEV", "ETXTBSY", "ENAMETOOLONG", "EBUSY"])("have a message for %s", (code) => {
     const worded = fileError(Object.assign(new Error(`${code}: raw /secret/place`), { code }), "a.txt");
     expect(worded.message).toContain("a.txt");
     expect(worded.message).not.toMatch(/raw|secret/);
     expect(worded.code).not.toBe("internal");
   });
 
-  it("word a real failure of the system", async () => {
+  it("have a message for a real system failure", async () => {
     await expect(writeAtomic(at("n".repeat(300)), Buffer.from("x"), { expected: null })).rejects.toThrow(/too long/);
     put("file", "x");
     await expect(writeAtomic(at("file/below"), Buffer.from("x"), { expected: null })).rejects.toMatchObject({ code: "not_found" });

@@ -42,7 +42,7 @@ describe("git tools", () => {
     expect((await room.run("git_log", { path: "new.txt" })).text).toBe("No commits touched new.txt.");
   });
 
-  it("do not show what is in secret files", async () => {
+  it("do not show the content of secret files", async () => {
     room.write(".env", "A=hunter2hunter2\n");
     git("add", "-f", ".env");
     git("commit", "-q", "-m", "Env");
@@ -64,7 +64,7 @@ describe("git tools", () => {
     inner.close();
   });
 
-  it("say so where there is no repository, and in one without commits", async () => {
+  it("report a missing repository, and one without commits", async () => {
     const empty = createToolsFixture();
     expect(await empty.run("git_status", {})).toMatchObject({ isError: true, text: expect.stringContaining("not a git repository") });
     execFileSync("git", ["init", "-q"], { cwd: empty.workspace });
@@ -72,12 +72,12 @@ describe("git tools", () => {
     empty.close();
   });
 
-  it.each(["--output=owned", "-c", "--upload-pack=x", ":(top)a.txt", "--"])("take %s for the name of a file", async (path) => {
+  it.each(["--output=owned", "-c", "--upload-pack=x", ":(top)a.txt", "--"])("treat %s as a file name", async (path) => {
     for (const tool of ["git_status", "git_diff", "git_log"]) await room.run(tool, { path });
     expect(existsSync(room.path("owned"))).toBe(false);
   });
 
-  it("run nothing of a repository full of traps", async () => {
+  it("run no program of a hostile repository", async () => {
     const canary = join(room.workspace, "..", "sprung");
     const trap = join(room.workspace, "..", "trap.sh");
     mkdirSync(dirname(trap), { recursive: true });

@@ -50,7 +50,7 @@ function tally(name: string, drift: Drift): Tally {
 }
 
 describe("a corpus of edits of published sources", () => {
-  it("is made from what is installed", () => {
+  it("uses installed packages", () => {
     expect(missingSources()).toEqual([]);
     expect(files.length).toBeGreaterThan(60);
     expect(intents.length).toBeGreaterThan(180);
@@ -59,7 +59,7 @@ describe("a corpus of edits of published sources", () => {
 
   const tallies = new Map<string, Tally>();
 
-  it.each(Object.entries(honest))("is edited at the right place alone, every byte as it should be: %s", (name, drift) => {
+  it.each(Object.entries(honest))("edits only the right place, byte for byte: %s", (name, drift) => {
     const count = tally(name, drift);
     tallies.set(name, count);
     const all = count.applied + count.refused;
@@ -68,14 +68,14 @@ describe("a corpus of edits of published sources", () => {
     expect(count.applied / all).toBeGreaterThan(name === "lines left out" ? 0.75 : name === "flatter steps" ? 0.95 : 0.99);
   });
 
-  it.each(Object.entries(dishonest))("is left alone where words are others: %s", (name, drift) => {
+  it.each(Object.entries(dishonest))("refuses different words: %s", (name, drift) => {
     const count = tally(name, drift);
     tallies.set(name, count);
     expect(count.refused).toBeGreaterThan(50);
     expect(count.applied / (count.applied + count.refused)).toBeLessThan(0.05);
   });
 
-  it("comes to what it says", () => {
+  it("reaches the expected totals", () => {
     const sum = (names: readonly string[], of: keyof Tally) => names.reduce((all, name) => all + (tallies.get(name)?.[of] ?? 0), 0);
     const [good, bad] = [Object.keys(honest), Object.keys(dishonest)];
     console.log(
@@ -84,7 +84,7 @@ describe("a corpus of edits of published sources", () => {
     expect(sum(good, "applied")).toBeGreaterThan(2000);
   });
 
-  it("holds under several drifts at once", () => {
+  it("tolerates several differences at the same time", () => {
     const drifts = Object.keys(honest).filter((name) => name !== "none" && !/numbers|left out|other line ends/.test(name));
     // One text is indented in one way, however wrong.
     const indents = drifts.filter((name) => /indent|tab|steps/.test(name));
@@ -121,13 +121,13 @@ describe("traps in real files", () => {
   const traps = [...editTraps(files, 2), ...oldVersionTraps()];
   const names = [...new Set(traps.map(({ name }) => name))];
 
-  it("are many, of ten kinds", () => {
+  it("cover ten kinds", () => {
     console.log(`edit traps: ${names.map((name) => `${name} ${traps.filter((trap) => trap.name === name).length}`).join("; ")}`);
     expect(names).toHaveLength(10);
     expect(traps.length).toBeGreaterThan(500);
   });
 
-  it.each(names)("are not fallen for: %s", (name) => {
+  it.each(names)("are refused: %s", (name) => {
     let named = 0;
     let asked = 0;
     for (const trap of traps.filter((one) => one.name === name)) {
@@ -140,7 +140,7 @@ describe("traps in real files", () => {
       if (outcome.ok) continue;
       asked += trap.lines.length;
       for (const line of trap.lines) if (new RegExp(`(?:^|\\D)${line}(?:\\D|$)`).test(outcome.problem)) named += 1;
-      expect(outcome.problem).toMatch(/nearest text|stands at|Nothing in the file|Part of it|Give every line/);
+      expect(outcome.problem).toMatch(/nearest text|matches \d+ places|nothing similar|Part of it|Write every line/);
     }
     // Where one file holds many blocks alike, another of them may be the nearest.
     expect(named).toBeGreaterThanOrEqual(asked * (name.startsWith("a near copy is left") ? 0.95 : 1));
@@ -166,7 +166,7 @@ describe("minified files", () => {
     );
   });
 
-  it("are edited within their lines, with blanks around the text or other quotes in it", () => {
+  it("are edited within lines, with surrounding whitespace or different quotes", () => {
     expect(cases.length).toBeGreaterThan(30);
     for (const { source, at, part } of cases) {
       const word = /[a-z]{3,}/.exec(part);
@@ -176,7 +176,7 @@ describe("minified files", () => {
       const typographic = (text: string) => text.replaceAll('"', "\u201d").replaceAll("'", "\u2019");
       for (const change of [(text: string) => text, (text: string) => `${text}\n`, (text: string) => `  ${text}`, typographic]) {
         const outcome = edit(source.text, change(part), change(made));
-        if (!outcome.ok) expect(outcome.problem).toMatch(/stands at \d+ places/);
+        if (!outcome.ok) expect(outcome.problem).toMatch(/matches \d+ places/);
         else expect([source.path, outcome.text === expected]).toEqual([source.path, true]);
       }
       const missed = edit(source.text, `${part.slice(0, -8)}QQQQQQQQ`, "x");

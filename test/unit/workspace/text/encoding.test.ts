@@ -4,7 +4,7 @@ import { decodeText, encodeText } from "../../../../agent-server/workspace/text/
 import { runs } from "../../../support/soak.ts";
 
 describe("encodings", () => {
-  it("write back what they read, byte for byte", () => {
+  it("round-trip byte for byte", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const decoded = decodeText(bytes);
@@ -30,11 +30,11 @@ describe("encodings", () => {
     ["NUL", Buffer.from([65, 0, 66])],
     ["half a UTF-16 unit", Buffer.from([0xff, 0xfe, 65])],
     ["control bytes", Buffer.from([1, 2, 3, 4, 0xff, 0xfe, 5, 6])],
-  ])("take %s for binary", (_name, bytes) => {
+  ])("treat %s as binary", (_name, bytes) => {
     expect(decodeText(bytes)).toBeNull();
   });
 
-  it("take every byte there is, and give it back", () => {
+  it("round-trip every byte value", () => {
     const all = Buffer.concat([Buffer.from("text ".repeat(2000)), Buffer.from(Array.from({ length: 255 }, (_, index) => index + 1))]);
     const decoded = decodeText(all);
     expect(decoded?.encoding).toEqual({ name: "latin1", bom: false });
@@ -46,7 +46,7 @@ describe("encodings", () => {
     );
   });
 
-  it("of any text that has them come back as they were", () => {
+  it("round-trip any encodable text", () => {
     const letters = fc.string({ unit: "grapheme", maxLength: 60 }).map((text) => `${text.replaceAll("\0", "")}\nplain words\n`);
     fc.assert(
       fc.property(letters, fc.constantFrom("utf8", "utf16le", "utf16be"), (text, name) => {
@@ -60,7 +60,7 @@ describe("encodings", () => {
     );
   });
 
-  it.each<["utf16le" | "utf16be"]>([["utf16le"], ["utf16be"]])("tell %s without a byte order mark", (name) => {
+  it.each<["utf16le" | "utf16be"]>([["utf16le"], ["utf16be"]])("detect %s without a byte order mark", (name) => {
     const bytes = encodeText("plain words, h\u00e9llo\r\n", { name, bom: false });
     expect(decodeText(bytes)).toEqual({ text: "plain words, h\u00e9llo\r\n", encoding: { name, bom: false } });
   });
@@ -70,7 +70,7 @@ describe("encodings", () => {
     ["half a character in UTF-16", Buffer.from([0xff, 0xfe, 0x61, 0, 0x00, 0xd8, 0x62, 0])],
     ["a program", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0])],
     ["numbers of two bytes", Buffer.from(Array.from({ length: 64 }, (_, index) => (index % 2 === 0 ? index : 0)))],
-  ])("take %s for binary, since it would not come back", (_name, bytes) => {
+  ])("treat %s as binary, since it would not round-trip", (_name, bytes) => {
     expect(decodeText(bytes)).toBeNull();
   });
 
@@ -83,7 +83,7 @@ describe("encodings", () => {
     ],
     ["an emoji in Windows-1252", "\u{1f600}", { name: "latin1", bom: false }, /cannot hold \u201c\u{1f600}\u201d \(line 1\)/u],
     ["half a character in UTF-8", "a\nb\ud800", { name: "utf8", bom: false }, /UTF-8, which cannot hold half a character \(line 2\)/],
-  ])("refuse %s with words", (_name, text, encoding, words) => {
+  ])("refuse %s with a message", (_name, text, encoding, words) => {
     expect(() => encodeText(text, encoding)).toThrow(words);
   });
 });

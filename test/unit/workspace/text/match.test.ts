@@ -82,12 +82,12 @@ describe("edit matching", () => {
     expect(replace(text, oldText, newText)).toMatchObject({ ok: true, text: expected });
   });
 
-  it("names every line when the place is not clear, and changes nothing", () => {
-    expect(replace("x\na\nx\na\n", "a", "b")).toEqual({ ok: false, problem: expect.stringContaining("at 2 places, lines 2, 4") });
+  it("lists every line of an ambiguous match and changes nothing", () => {
+    expect(replace("x\na\nx\na\n", "a", "b")).toEqual({ ok: false, problem: expect.stringContaining("2 places, lines 2, 4") });
     expect(replace("  a\nx\n    a\n", "\ta\t", "b")).toEqual({ ok: false, problem: expect.stringContaining("lines 1, 3") });
   });
 
-  it("replaces every place when asked to", () => {
+  it("replaces every match with replaceAll", () => {
     expect(replace("x\na\nx\na\n", "a", "b", true)).toMatchObject({ ok: true, text: "x\nb\nx\nb\n", count: 2, lines: [2, 4] });
     expect(replace("  a;\n  b;\n\n    a;\n    b;\n", "a;\nb;", "c;", true)).toMatchObject({ ok: true, text: "  c;\n\n    c;\n", count: 2 });
   });
@@ -99,12 +99,12 @@ describe("edit matching", () => {
       "function add(a, c) {\n  return a + c;\n}",
       /nearest text is:\n1\tfunction add/,
     ],
-    ["says when nothing is like it", "alpha\nbeta\n", "zzzz qqqq xxxx", /Nothing in the file is like it/],
+    ["says when nothing is similar", "alpha\nbeta\n", "zzzz qqqq xxxx", /nothing similar/],
     [
       "leaves line numbers out of what it looks for",
       "one thing\ntwo\n",
       "1\tone thing\n2\tthree",
-      /Its line numbers were left out.*nearest text is:\n1\tone thing/s,
+      /line numbers.*nearest text is:\n1\tone thing/s,
     ],
     [
       "names what differs first",
@@ -112,13 +112,13 @@ describe("edit matching", () => {
       "alpha beta gamma\nlast line there",
       /Line 2 has "…?.*here", old_text has "…?.*there"/,
     ],
-    ["does not take overlapping places for one", "}\n}\n}\n", "}\n}\n", /at 2 places, lines 1, 2/],
-    ["does not mind line ends when it counts places", "a\nb\nx\na\r\nb\r\n", "a\nb\n", /at 2 places, lines 1, 4/],
-    ["refuses to leave out lines that new text has", "a();\nb();\nc();\n", "a();\n...\nc();", /leaves lines out/],
+    ["does not take overlapping places for one", "}\n}\n}\n", "}\n}\n", /2 places, lines 1, 2/],
+    ["does not mind line ends when it counts places", "a\nb\nx\na\r\nb\r\n", "a\nb\n", /2 places, lines 1, 4/],
+    ["refuses to leave out lines that new text has", "a();\nb();\nc();\n", "a();\n...\nc();", /omits lines/],
     ["does not take a part of a line for the line", "  if (y) return x;\n", "  return x;\n", /nearest text/],
     ["does not take a part of a word for the word", `${"f();".repeat(100)}width=1;\n`, " id\n", /not in the file/],
     ["does not match words that differ", "// add one\nadd(1);\n", "// add two\nadd(1);", /not in the file/],
-    ["refuses an edit that changes nothing", "a\n", "a", /same/],
+    ["refuses an edit that changes nothing", "a\n", "a", /identical/],
     ["does not match blank lines anywhere", "a\n\n\n\nb\n", "  \n  ", /not in the file/],
     ["does not bend indentation that is not consistent", "a\n  b\nc\n", "  a\n  b\n  c", /not in the file/],
   ])("%s", (_name, text, oldText, expected) => {
@@ -126,11 +126,11 @@ describe("edit matching", () => {
     expect(replace(text, oldText, newText)).toEqual({ ok: false, problem: expect.stringMatching(expected) });
   });
 
-  it("says when the file already reads like that", () => {
+  it("reports a file that already has the new content", () => {
     expect(replace("  a\n", "a ", "a")).toMatchObject({ ok: false });
   });
 
-  it("changes nothing outside the place it names, for any text", () => {
+  it("changes nothing outside the reported lines, for any text", () => {
     const line = fc.constantFrom("a", "b", "  a", "\tb", "x y", "");
     fc.assert(
       fc.property(

@@ -10,7 +10,7 @@ const lines = fc.array(fc.constantFrom("a\n", "b\n", "c\n", "d\n", "\n"), { maxL
 const texts = fc.tuple(lines, fc.constantFrom("", "end")).map(([all, end]) => all.join("") + end);
 
 describe("hunks", () => {
-  it("of any two texts, all taken give the second and none the first", () => {
+  it("of any two texts: applying all gives the second, applying none the first", () => {
     fc.assert(
       fc.property(texts, texts, (from, to) => {
         const hunks = computeHunks(from, to);
@@ -27,7 +27,7 @@ describe("hunks", () => {
 });
 
 describe("three-way merge", () => {
-  it("never differs from what diff3 makes of a clean merge", () => {
+  it("equals diff3 for clean merges", () => {
     fc.assert(
       fc.property(texts, texts, texts, (base, ours, theirs) => {
         const merged = mergeTexts(base, ours, theirs);
@@ -64,7 +64,7 @@ describe("three-way merge", () => {
     return fc.tuple(fc.constant(base), side("ours"), side("theirs"));
   });
 
-  it("never loses a line that either side wrote, nor brings back one that either removed", () => {
+  it("keeps every added line and restores no removed one", () => {
     const plain = (line: string) => line.replace(/\r?\n$/, "");
     let merges = 0;
     let conflicts = 0;
@@ -95,7 +95,7 @@ describe("three-way merge", () => {
     expect(Math.min(merges, conflicts)).toBeGreaterThan(300);
   });
 
-  it("conflicts only where both sides edited lines that touch", () => {
+  it("conflicts only where both sides edited adjacent lines", () => {
     fc.assert(
       fc.property(sides, ([base, ours, theirs]) => {
         if (mergeTexts(base.join(""), ours.lines.join(""), theirs.lines.join("")) !== null) return;
@@ -106,7 +106,7 @@ describe("three-way merge", () => {
     );
   });
 
-  it("does not mind which side is which", () => {
+  it("is symmetric", () => {
     fc.assert(
       fc.property(texts, texts, texts, (base, a, b) => {
         expect(mergeTexts(base, a, b)).toBe(mergeTexts(base, b, a));
@@ -130,7 +130,7 @@ describe("three-way merge", () => {
     expect(mergeFiles(base, ours, theirs)).toEqual(expected);
   });
 
-  it("takes a large file in its stride", () => {
+  it("merges a large file quickly", () => {
     const all = Array.from({ length: 100_000 }, (_, index) => (index % 4 === 0 ? "}\n" : `line ${index}\n`));
     const ours = all.with(10, "mine\n").join("");
     const theirs = all.with(99_990, "theirs\n").join("");
