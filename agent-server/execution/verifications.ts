@@ -174,7 +174,8 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
     }
     // Opened before the restore, so that the restore's receipt is a child of it.
     const recorded = ledger.open(opening);
-    const rolledBack = wrong && options.restore && checkpointId !== null ? await rollBack(checkpointId, questId, recorded, options.held) : null;
+    const rolledBack =
+      wrong && options.restore && checkpointId !== null ? await rollBack(checkpointId, questId, recorded, options.held) : null;
     const message = failureMessage(verification.name, bad, own?.problem ?? null, rolledBack);
     storage.transaction(() => {
       ledger.close(recorded, { status: "failure", errorMessage: message, outputs: { ...outputs, ...rolledBack } });
@@ -237,7 +238,8 @@ export function createVerifications(deps: VerificationsDeps): Verifications {
       return true;
     },
 
-    verifyNow: (verification, verify, { held, restore }) => conclude(verification, verify, { held, restore, adopted: false }, () => undefined),
+    verifyNow: (verification, verify, { held, restore }) =>
+      conclude(verification, verify, { held, restore, adopted: false }, () => undefined),
 
     async drain({ timeoutMs, questId, signal }) {
       if (!isPending(questId)) return true;

@@ -184,7 +184,10 @@ async function expectUnchanged(scope: Scope, edit: PlannedEdit): Promise<void> {
   if (edit.current === null) return;
   const now = await scope.files.current(edit.file);
   if (now.text === edit.current.text && now.diskHash === edit.current.diskHash) return;
-  throw new LancelotError("conflict", `${edit.file.display} was changed in the meantime. Nothing was written. Read the file again and repeat the edit.`);
+  throw new LancelotError(
+    "conflict",
+    `${edit.file.display} was changed in the meantime. Nothing was written. Read the file again and repeat the edit.`,
+  );
 }
 
 function detailOf(edit: PlannedEdit): string {

@@ -104,7 +104,11 @@ export function createToolCallRecord(deps: ToolCallRecordDeps, call: ToolCall): 
 
     finish(status, text, more) {
       const bounded = boundText(redactor.text(text).text, more.hint ?? "Request a smaller part.").text;
-      const parts = [bounded, record.changed === "" ? "" : redactor.text(record.changed).text, describeUnknownPlaceholders(placeholders, call.args)];
+      const parts = [
+        bounded,
+        record.changed === "" ? "" : redactor.text(record.changed).text,
+        describeUnknownPlaceholders(placeholders, call.args),
+      ];
       const answer = parts.filter((part) => part !== "").join("\n\n");
       const failures = status === "cancelled" || call.quest === null ? "" : deps.execution.verifications.takeFailures(call.quest);
       const output = failures === "" ? answer : `${answer}\n\n[Verification of earlier actions: ${redactor.text(failures).text}]`;

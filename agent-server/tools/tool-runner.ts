@@ -76,7 +76,8 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   }
   const scope: Scope = { ...unrouted, chosen: record.chosen?.provider ?? null };
   const planned = await tool.plan(args, scope);
-  const settled = planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
+  const settled =
+    planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
   if (settled.kind === "effect") return execute(deps, call, record, tool, settled);
   record.receipt(
     settled.isError === true ? "failure" : "success",

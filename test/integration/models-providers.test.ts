@@ -27,7 +27,12 @@ async function start(script: Script, more: Partial<Parameters<typeof startModelS
   return server;
 }
 
-function room(server: ModelServer, kind: Kind, options: Parameters<typeof createModelsFixture>[0] = {}, model = names[kind]): ModelsFixture {
+function room(
+  server: ModelServer,
+  kind: Kind,
+  options: Parameters<typeof createModelsFixture>[0] = {},
+  model = names[kind],
+): ModelsFixture {
   const made = createModelsFixture({ yaml: configFor(server, kind, model), keys, ...options });
   open.push(made);
   return made;

@@ -23,7 +23,10 @@ async function start(script: Script): Promise<ModelServer> {
 
 const profiles =
   "fast: { model: quick }, deep: { model: strong, thinking: { enabled: true, budget_tokens: 2000 } }, cache: { model: cheap }";
-function room(server: ModelServer, options: Parameters<typeof createModelsFixture>[0] & { kind?: Kind; lanes?: string } = {}): ModelsFixture {
+function room(
+  server: ModelServer,
+  options: Parameters<typeof createModelsFixture>[0] & { kind?: Kind; lanes?: string } = {},
+): ModelsFixture {
   const { kind = "anthropic", lanes = profiles, ...rest } = options;
   const yaml = `
 active: work

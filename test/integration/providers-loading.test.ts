@@ -31,7 +31,11 @@ describe("the mode of a provider", () => {
     ["api", false, false],
   ])("%s in models.yaml, with PROVIDER_SDK %s", async (mode, flag, bySdk) => {
     const server = await startModelServer({ script: inOrder({ text: "Done." }) });
-    const room = createModelsFixture({ yaml: yaml(server.url("anthropic"), mode), keys: { ANTHROPIC_API_KEY: "k" }, sdkEnabled: () => flag });
+    const room = createModelsFixture({
+      yaml: yaml(server.url("anthropic"), mode),
+      keys: { ANTHROPIC_API_KEY: "k" },
+      sdkEnabled: () => flag,
+    });
     try {
       expect((await ask(room.models, {})).text).toBe("Done.");
       // The SDK says in a header who asks.

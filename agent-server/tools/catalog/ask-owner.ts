@@ -19,7 +19,10 @@ export const askOwner = defineTool({
   reads: ({ question }) => [{ capability: "quest", action: "ask", args: { question } }],
   async plan({ question, options }, { call }) {
     if (call.askOwner === undefined) {
-      throw new LancelotError("unavailable", "No user is present to answer. Choose the option that is easiest to undo, say which one, and continue.");
+      throw new LancelotError(
+        "unavailable",
+        "No user is present to answer. Choose the option that is easiest to undo, say which one, and continue.",
+      );
     }
     const answer = await call.askOwner(question, options, call.signal);
     return { kind: "answer", text: `The user's answer: ${answer}`, outputs: { answer } };

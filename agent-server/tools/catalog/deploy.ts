@@ -20,7 +20,12 @@ export const deploy = defineTool({
     "Build, test, package or deploy with the command that the user declared for this workspace. No other command runs. If none is declared, the answer says how the user can declare it. deploy always requires the user's approval.",
   args: z.strictObject({
     action: z.enum(deployActions),
-    target: z.string().min(1).max(100).optional().describe("A target that the user declared, such as staging. Default: the workspace itself"),
+    target: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe("A target that the user declared, such as staging. Default: the workspace itself"),
   }),
   capability: "deploy_ops",
   action: "deploy",
@@ -46,10 +51,7 @@ export const deploy = defineTool({
     }
     const folder = resolveFile(scope, declared.folder);
     if (!folder.inside || folder.type !== "directory")
-      throw new LancelotError(
-        "invalid_params",
-        `The declared folder ${declared.folder} is not in the workspace. Nothing ran.`,
-      );
+      throw new LancelotError("invalid_params", `The declared folder ${declared.folder} is not in the workspace. Nothing ran.`);
     const title = `${titles[action]}${target === undefined ? "" : ` ${target}`}`;
     const network = { ...scope, commands: { ...scope.commands, network: () => declared.network } };
     const effect = await commandEffect(network, {
@@ -86,9 +88,7 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
     if (decision.verdict === "deny") throw refused(decision);
   }
   const verification =
-    verify === null
-      ? "No verification is declared: only the exit code counts."
-      : `Verification:\n${visibleCommand(verify)}`;
+    verify === null ? "No verification is declared: only the exit code counts." : `Verification:\n${visibleCommand(verify)}`;
   return {
     ...effect,
     steps: [step],

@@ -79,9 +79,7 @@ export const gitCheckout = defineTool({
         });
         const notes = [
           ...(to.ref === null ? ["HEAD is now detached: create a branch with git_branch before you commit."] : []),
-          ...(changes.submodules === 0
-            ? []
-            : [`${changes.submodules} submodules have another commit there and were not updated.`]),
+          ...(changes.submodules === 0 ? [] : [`${changes.submodules} submodules have another commit there and were not updated.`]),
         ];
         return {
           value: {

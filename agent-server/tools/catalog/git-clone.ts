@@ -80,7 +80,8 @@ export const gitClone = defineTool({
           outputs: { url: remote.shown, path: target.display, commit, files },
         };
       },
-      verify: () => Promise.resolve(existsSync(join(target.absolute, ".git", "HEAD")) ? null : `${target.display} does not contain a repository`),
+      verify: () =>
+        Promise.resolve(existsSync(join(target.absolute, ".git", "HEAD")) ? null : `${target.display} does not contain a repository`),
     };
   },
 });
@@ -159,7 +160,8 @@ async function clone(
       const git = await gitOf(repository, staging, signal);
       const { commit } = await headOf(git);
       const { files, notes } = commit === null ? { files: 0, notes: [] } : await writeFiles(git, commit);
-      if (existsSync(target)) throw new LancelotError("conflict", `${basename(target)} was created in the meantime, so the clone was discarded.`);
+      if (existsSync(target))
+        throw new LancelotError("conflict", `${basename(target)} was created in the meantime, so the clone was discarded.`);
       await mkdir(dirname(target), { recursive: true });
       await rename(staging, target);
       return { commit, files, notes };
@@ -200,9 +202,7 @@ async function writeFiles(git: Git, commit: string): Promise<{ files: number; no
   return {
     files: names.length,
     notes: [
-      ...(pointers
-        ? ["Files with a filter (such as Git LFS) are pointers, not their content."]
-        : []),
+      ...(pointers ? ["Files with a filter (such as Git LFS) are pointers, not their content."] : []),
       ...(submodules === 0 ? [] : [`${submodules} submodules were not fetched: ${list(submoduleNames(entries), 4)}.`]),
     ],
   };

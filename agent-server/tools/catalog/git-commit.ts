@@ -239,10 +239,7 @@ async function submodulePointers(git: Git, names: readonly string[], signal: Abo
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;
     const repository = findRepository(folder);
     if (repository === null || repository.workTree !== folder)
-      throw new LancelotError(
-        "conflict",
-        `${name} is a submodule that was not fetched, so its commit is unknown. Remove it from paths.`,
-      );
+      throw new LancelotError("conflict", `${name} is a submodule that was not fetched, so its commit is unknown. Remove it from paths.`);
     const { commit } = await headOf(await gitOf(repository, folder, signal));
     if (commit === null) throw new LancelotError("conflict", `The submodule ${name} has no commits yet. Remove it from paths.`);
     pointers.set(name, commit);
@@ -278,5 +275,7 @@ async function verifyCommit(
     return `${branchName(ref)} does not contain the commit ${shortHash(commit)}`;
   if (at !== commit || indexTime(git) !== time) return null;
   const differing = await git.run("diff-index", ["--cached", "--name-only", "-z", "--no-renames", commit], names.slice(0, 500));
-  return differing === "" ? null : `${list(differing.split("\0").filter((name) => name !== ""))} is staged with other content than it was committed`;
+  return differing === ""
+    ? null
+    : `${list(differing.split("\0").filter((name) => name !== ""))} is staged with other content than it was committed`;
 }

@@ -24,6 +24,11 @@ export const gitStatus = defineTool({
     );
     const lines = text.trimEnd().split("\n");
     const clean = lines.length === 1 ? "\nNo changes." : "";
-    return { kind: "answer", text: lines.join("\n") + clean, hint: "Name a path to narrow the output.", outputs: { changed: lines.length - 1 } };
+    return {
+      kind: "answer",
+      text: lines.join("\n") + clean,
+      hint: "Name a path to narrow the output.",
+      outputs: { changed: lines.length - 1 },
+    };
   },
 });

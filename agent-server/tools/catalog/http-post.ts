@@ -46,9 +46,7 @@ export const httpPost = defineTool({
         const { source, location } = value;
         const worked = source.status >= 200 && source.status < 300;
         const head =
-          location === null
-            ? `Status ${source.status}.`
-            : `Status ${source.status}. The redirect to ${location} was not followed.`;
+          location === null ? `Status ${source.status}.` : `Status ${source.status}. The redirect to ${location} was not followed.`;
         return {
           value: { kind: "answer", text: [sourceLine(source), head, value.text].join("\n"), isError: !worked },
           outputs: { source, sentBytes: Buffer.byteLength(body), provider },

@@ -29,7 +29,8 @@ export function decodePage({ body, charset, type }: Pick<PageAnswer, "body" | "c
     decoder = new TextDecoder("utf-8");
   }
   const text = decoder.decode(body);
-  if (text.includes("\0")) throw new LancelotError("invalid_params", "The content at this address is not text. Use download to save the file.");
+  if (text.includes("\0"))
+    throw new LancelotError("invalid_params", "The content at this address is not text. Use download to save the file.");
   return text;
 }
 

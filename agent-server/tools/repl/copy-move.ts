@@ -88,7 +88,8 @@ async function movesOf(scope: Scope, name: "cp" | "mv", sources: readonly string
       add(from, place);
       continue;
     }
-    if (name === "mv") throw fault(name, `${path} is a folder, and only single files can be moved. Copy it with cp -r, then delete its files.`);
+    if (name === "mv")
+      throw fault(name, `${path} is a folder, and only single files can be moved. Copy it with cp -r, then delete its files.`);
     if (!recursive) throw fault(name, `${path} is a folder. Copy it with -r.`);
     if (`${into.absolute}/`.startsWith(`${from.absolute}/`)) throw fault(name, "A folder cannot be copied into itself.");
     await walk(scope, from, 50, ({ absolute, stats, shown, depth }) => {

@@ -57,7 +57,12 @@ export const find = defineTool({
     }
     cut ||= found.length > maxOutputLines;
     const text = found.length === 0 ? "Nothing matches." : found.slice(0, maxOutputLines).join("\n");
-    return { kind: "answer", text: cut ? `${text}\n[more results were left out]` : text, hint, outputs: { count: found.length, truncated: cut } };
+    return {
+      kind: "answer",
+      text: cut ? `${text}\n[more results were left out]` : text,
+      hint,
+      outputs: { count: found.length, truncated: cut },
+    };
   },
 });
 

@@ -67,7 +67,12 @@ export const grep = defineTool({
     let more = false;
     for (const file of files) more = (await search(scope, wanted, file, several, lines)) || more;
     const text = lines.length === 0 ? "Nothing matches." : lines.join("\n");
-    return { kind: "answer", text: more ? `${text}\n[more results were left out]` : text, hint, outputs: { count: lines.length, truncated: more } };
+    return {
+      kind: "answer",
+      text: more ? `${text}\n[more results were left out]` : text,
+      hint,
+      outputs: { count: lines.length, truncated: more },
+    };
   },
 });
 

@@ -85,7 +85,8 @@ export type ActionOf<C extends Capability> = keyof CapabilityActions[C] & string
 export const capabilities: Readonly<Record<Capability, { readonly title: string; readonly missing: string }>> = {
   shell_exec: {
     title: "running commands",
-    missing: "Commands cannot run on this machine. Install Docker, Podman or bubblewrap and restart Lancelot. Run Lancelot: Doctor for details.",
+    missing:
+      "Commands cannot run on this machine. Install Docker, Podman or bubblewrap and restart Lancelot. Run Lancelot: Doctor for details.",
   },
   repo_ops: { title: "git", missing: "Git is not installed. Install git and try again." },
   file_ops: { title: "files", missing: "No folder is open, so there are no files to work on. Open a folder first." },

@@ -160,7 +160,9 @@ export function createRouter(deps: RouterDeps): Router {
       }
       let assessments = assess(request);
       if (!assessments.some(usable)) {
-        const again = assessments.filter(({ provider: { id }, barred }) => barred === null && !checked.has(id) && !health.isCoolingDown(id));
+        const again = assessments.filter(
+          ({ provider: { id }, barred }) => barred === null && !checked.has(id) && !health.isCoolingDown(id),
+        );
         await Promise.all(again.map(({ provider: { id } }) => health.check(id)));
         assessments = assess(request);
       }

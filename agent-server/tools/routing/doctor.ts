@@ -102,7 +102,10 @@ function image({ engine, image }: SandboxState): DoctorLine {
         ),
       };
     case "missing":
-      return { ...about, ...line("missing", `${image.name} is not built yet.`, "Build the image. This takes a few minutes.", "build_image") };
+      return {
+        ...about,
+        ...line("missing", `${image.name} is not built yet.`, "Build the image. This takes a few minutes.", "build_image"),
+      };
     case "unknown":
       return { ...about, ...line("warning", "The image was not checked yet.", "Build the image, or run a command.", "build_image") };
   }

@@ -66,7 +66,16 @@ export function createHealth(deps: HealthDeps): Health {
   const states = new Map<string, State>(
     deps.providers.map(({ id }) => [
       id,
-      { seen: unknown, failures: 0, lastFailure: "", cooldownUntil: null, cooldowns: 0, onProbation: false, usedAt: null, pendingCheck: null },
+      {
+        seen: unknown,
+        failures: 0,
+        lastFailure: "",
+        cooldownUntil: null,
+        cooldowns: 0,
+        onProbation: false,
+        usedAt: null,
+        pendingCheck: null,
+      },
     ]),
   );
   const providers = new Map(deps.providers.map((provider) => [provider.id, provider]));
@@ -152,7 +161,8 @@ export function createHealth(deps: HealthDeps): Health {
         return await provider.probe(stop.signal);
       } catch (error) {
         if (!(error instanceof LancelotError)) deps.log(`the probe of ${provider.id} failed`, error);
-        const message = error instanceof LancelotError ? error.message : `${provider.title} could not be checked. See the log for the reason.`;
+        const message =
+          error instanceof LancelotError ? error.message : `${provider.title} could not be checked. See the log for the reason.`;
         return { status: "down" as const, message, nextStep: null };
       }
     };

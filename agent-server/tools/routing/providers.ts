@@ -54,7 +54,11 @@ function workspaceFiles({ workspace, files }: ProvidersDeps): ToolProvider {
         if (!found.isDirectory()) throw new LancelotError("unavailable", "The workspace is no longer a folder.");
         await access(workspace, constants.R_OK | constants.X_OK);
       } catch {
-        return { status: "down", message: "The workspace's folder cannot be read.", nextStep: "Check that the folder exists, then open it again." };
+        return {
+          status: "down",
+          message: "The workspace's folder cannot be read.",
+          nextStep: "Check that the folder exists, then open it again.",
+        };
       }
       const writable = await access(workspace, constants.W_OK).then(
         () => true,

@@ -71,7 +71,13 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     ...(deps.times === undefined ? {} : { times: deps.times }),
   });
   const router = createRouter({ providers, health, preferences, flag: deps.flag, safeMode: deps.safeMode });
-  const runOnProvider = createFailover({ router, health, ledger, log, ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }) });
+  const runOnProvider = createFailover({
+    router,
+    health,
+    ledger,
+    log,
+    ...(deps.times?.grace === undefined ? {} : { graceMs: deps.times.grace }),
+  });
 
   const state = (): SandboxState => {
     const route = router.decide({ capability: "shell_exec" });

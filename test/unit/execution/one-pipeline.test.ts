@@ -10,7 +10,7 @@ import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
-import type { PageFetch } from "../../../agent-server/security/security.ts";
+import { createPlaceholders, type PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
 import { fileProvider } from "../../../agent-server/workspace/file-operations.ts";
@@ -84,10 +84,10 @@ const everyTool = [...catalog, ...replCatalog];
 const known = everyTool.filter(({ name }) => calls[name] !== undefined);
 const rows = known.map((tool) => [tool.name, calls[tool.name]?.args ?? {}] as const);
 const changing = new Set(["write", "delete", "apply_patch", "download"]);
-/** A room a test: in memory, where there is such a disk. */
+/** Each test has its own fixture, in memory where there is such a disk. */
 const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-describe("there is one road", () => {
+describe("there is one execution pipeline", () => {
   let fixture: ToolsFixture;
   let base = "";
   let stopWatching: () => void;
@@ -132,11 +132,13 @@ describe("there is one road", () => {
     asked = [];
     redeemed = [];
     problems = [];
-    base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-road-")));
+    base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-pipeline-")));
     mkdirSync(join(base, "data/config"), { recursive: true });
     writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
     const declared = { targets: { site: { build: "printf built" }, target: { build: "printf other" } } };
     writeFileSync(join(base, "data/config/deploy.yaml"), JSON.stringify({ version: 1, workspaces: { [join(base, "proj")]: declared } }));
+    // The first request to a model creates the key of placeholders, before any tool call.
+    createPlaceholders({ dataDir: join(base, "data") }).of("q1");
     fixture = createToolsFixture({
       posture: "autonomous",
       askEditor: editor,
@@ -187,7 +189,9 @@ describe("there is one road", () => {
   /** Everything a call could leave: the workspace, the data folder beside the database, and every row that is no record or count of asking. */
   function world(): Record<string, unknown> {
     const rows: Record<string, unknown> = {};
-    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as { name: string }[];
+    const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as {
+      name: string;
+    }[];
     for (const { name } of tables) {
       if (/^(ledger|receipts|sqlite_|approvals$|governance_decisions$|hosts$)/.test(name)) continue;
       rows[name] = fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all();
@@ -232,8 +236,8 @@ describe("there is one road", () => {
     });
   }
 
-  /** Runs a tool with the owner saying yes to everything, and names every step off the road. */
-  async function offTheRoad(tool: string, args: unknown): Promise<string[]> {
+  /** Runs a tool with the owner saying yes to everything, and names every step outside the pipeline. */
+  async function outsidePipeline(tool: string, args: unknown): Promise<string[]> {
     fixture.answer("allow_once");
     const before = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
     watch.start([fixture.workspace]);
@@ -258,12 +262,12 @@ describe("there is one road", () => {
     }
     const after = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
     const allowed = redeemed.filter(({ action }) => changing.has(action)).map(({ args }) => String(args["absolute"]));
-    // What a command may change is all that lies in the workspace; the road finds out what it was.
+    // What a command may change is anything in the workspace; the pipeline detects the changes.
     if (redeemed.some(({ capability }) => capability === "shell_exec")) allowed.push(...Object.keys(after));
     const cloned = redeemed.filter(({ action }) => action === "clone").map(({ args }) => String(args["absolute"]));
     for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[path] === after[path]) continue;
-      // What a command changes is found and kept by the road, whatever it is.
+      // What a command changes is detected and recorded by the pipeline.
       if (redeemed.some(({ capability }) => capability === "shell_exec")) continue;
       if (cloned.some((one) => one === path || path.startsWith(`${one}/`))) continue;
       if (!allowed.some((one) => one === path || one.startsWith(`${path}/`))) problems.push(`${path} was changed without leave`);
@@ -278,7 +282,7 @@ describe("there is one road", () => {
 
   it.each(rows)("%s asks first, for exactly what it then does", async (tool, args) => {
     open({ wrap: spying });
-    expect(await offTheRoad(tool, args)).toEqual([]);
+    expect(await outsidePipeline(tool, args)).toEqual([]);
   });
 
   const denial: Decision = {
@@ -523,7 +527,7 @@ describe("there is one road", () => {
 
     it.each(Object.entries(planted))("%s", async (_name, tool) => {
       open({ wrap: spying, catalog: [...everyTool, tool] });
-      expect(await offTheRoad("planted", { path: "alias/a.ts" })).not.toEqual([]);
+      expect(await outsidePipeline("planted", { path: "alias/a.ts" })).not.toEqual([]);
     });
 
     it("so the check itself is no formality: an honest one passes", async () => {
@@ -546,7 +550,7 @@ describe("there is one road", () => {
         },
       });
       open({ wrap: spying, catalog: [...everyTool, honest] });
-      expect(await offTheRoad("planted", { path: "alias/a.ts" })).toEqual([]);
+      expect(await outsidePipeline("planted", { path: "alias/a.ts" })).toEqual([]);
       expect(fixture.read("src/a.ts")).toBe("mine");
     });
   });
@@ -608,7 +612,7 @@ describe("there is one road", () => {
       expect(items[0]).toMatchObject({ actionName: "checkpoint_restore", status: "failure" });
     });
 
-    it("what fails its verification is put back by the same gate", async () => {
+    it("what fails its verification is restored through the same gate", async () => {
       const liar = defineTool({
         name: "liar",
         description: "Lies.",
@@ -639,7 +643,7 @@ describe("there is one road", () => {
       await run("liar", {});
       await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
       expect(fixture.read("src/a.ts")).toBe("garbage");
-      expect(fixture.tools.verifications.takeFailures("q1")).toContain("Not put back: src/a.ts: Not today.");
+      expect(fixture.tools.verifications.takeFailures("q1")).toContain("src/a.ts: Not today.");
     });
   });
 

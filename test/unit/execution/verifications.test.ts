@@ -56,17 +56,9 @@ describe("verification", () => {
   });
 
   it.each<[string, () => PlantedWriter, string]>([
-    [
-      "writes other bytes",
-      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "something else") }),
-      "b.txt holds other bytes than were to be written",
-    ],
-    [
-      "writes the half of it",
-      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") }),
-      "b.txt holds other bytes than were to be written",
-    ],
-    ["deletes instead", () => ({ plans: { "b.txt": "planned" }, does: (at) => rmSync(at) }), "b.txt was to be written and is not there"],
+    ["writes other bytes", () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "something else") }), "b.txt"],
+    ["writes the half of it", () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") }), "b.txt"],
+    ["deletes instead", () => ({ plans: { "b.txt": "planned" }, does: (at) => rmSync(at) }), "b.txt"],
     [
       "changes the permissions",
       () => ({
@@ -76,7 +68,7 @@ describe("verification", () => {
           chmodSync(at, 0o777);
         },
       }),
-      "b.txt has the permissions 777 and was to have 640",
+      "b.txt",
     ],
     [
       "writes one of two files wrong",
@@ -84,12 +76,12 @@ describe("verification", () => {
         plans: { "a.txt": "planned", "b.txt": "planned" },
         does: (at) => writeFileSync(at, at.endsWith("a.txt") ? "planned" : "plan"),
       }),
-      "b.txt holds other bytes than were to be written",
+      "b.txt",
     ],
     [
       "makes a file that was to hold something else",
       () => ({ plans: { "new.txt": "planned" }, does: (at) => writeFileSync(at, "other") }),
-      "new.txt holds other bytes than were to be written",
+      "new.txt",
     ],
   ])("finds out a writer that %s, and puts everything back exactly", async (_name, writer, found) => {
     open();
@@ -101,7 +93,7 @@ describe("verification", () => {
     expect(snapshotTree(fixture.workspace)).toEqual(before);
     const [verification] = receiptsOf({ actionType: "verification", status: "failure", limit: 10 });
     expect(verification).toMatchObject({ actionName: "plant.verify", parentId: outcome.receiptId });
-    expect(verification?.errorMessage).toContain(found);
+    expect(verification?.outputs["findings"]).toMatchObject([{ path: found, state: "wrong" }]);
     expect(receiptsOf({ query: "verification_restore", actionType: "file_op", limit: 1 })[0]).toMatchObject({
       parentId: verification?.id,
       status: "success",
@@ -112,8 +104,8 @@ describe("verification", () => {
       ["success", undefined],
       ["failure", true],
     ]);
-    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain(`[Of what was done before: ${verification?.errorMessage}]`);
-    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain("Of what was done before");
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain(verification?.errorMessage);
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain(".verify");
     expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: 1 });
   });
 
@@ -122,9 +114,11 @@ describe("verification", () => {
     planted = { plans: { "b.txt": "planned" }, does: () => undefined };
     await plant();
     await settle();
-    expect(failures).toEqual([
-      "What plant did was checked and is not as it was to be: b.txt was to be written and reads as before. There was nothing to put back.",
-    ]);
+    expect(failures).toHaveLength(1);
+    expect(verifications()[0]).toMatchObject({
+      status: "failure",
+      outputs: { findings: [{ path: "b.txt", state: "wrong" }], restored: [], conflicts: [] },
+    });
     expect(fixture.read("b.txt")).toBe("two\n");
   });
 
@@ -142,7 +136,7 @@ describe("verification", () => {
     fixture.answer("allow_once");
     const next = await fixture.run("delete_file", { path: "b.txt" });
     expect(next.isError).toBe(false);
-    expect(next.text).toContain("a.txt was changed by somebody else after it was written. Read it again before you edit it.");
+    expect(next.text).toMatch(/Verification of earlier actions: a\.txt /);
   });
 
   it("takes a later edit of its own for what it is", async () => {
@@ -154,7 +148,7 @@ describe("verification", () => {
     await settle();
     expect(verifications().map(({ status }) => status)).toEqual(["success", "success", "success"]);
     expect(fixture.read("a.txt")).toBe("second\n");
-    expect((await fixture.run("list_files", {})).text).not.toContain("Of what was done before");
+    expect((await fixture.run("list_files", {})).text).not.toContain(".verify");
   });
 
   it("never writes over what the owner did since, and names it", async () => {
@@ -167,7 +161,9 @@ describe("verification", () => {
     await settle();
     expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["the owner's own words\n", "two\n"]);
     expect(statSync(fixture.path("b.txt")).mode & 0o777).toBe(0o640);
-    expect(failures[0]).toContain("Put back as before: b.txt. Not put back: a.txt: It was edited since");
+    expect(receiptsOf({ actionType: "verification", status: "failure", limit: 1 })[0]).toMatchObject({
+      outputs: { restored: ["b.txt"], conflicts: [{ path: "a.txt" }] },
+    });
   });
 
   it("keeps its hands off when the path leads elsewhere meanwhile", async () => {
@@ -180,7 +176,8 @@ describe("verification", () => {
     symlinkSync("elsewhere", fixture.path("src"));
     release();
     await settle();
-    expect(failures[0]).toContain("src/c.txt leads elsewhere now than when it was written. Nothing was put back.");
+    expect(verifications()[0]).toMatchObject({ outputs: { findings: [{ path: "src/c.txt", state: "moved" }] } });
+    expect(verifications()[0]?.outputs).not.toHaveProperty("restored");
     expect([fixture.read("elsewhere/c.txt"), fixture.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
   });
 
@@ -193,7 +190,8 @@ describe("verification", () => {
     expect(verifications()).toMatchObject([{ status: "success", inputs: { paths: ["b.txt"] } }]);
     planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
     const outcome = await plant();
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("Put back as before: b.txt.") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "unavailable" } });
+    expect(receiptsOf({ actionType: "verification", status: "failure", limit: 1 })[0]?.outputs["restored"]).toEqual(["b.txt"]);
     expect(fixture.read("b.txt")).toBe("at once\n");
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
     expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: outcome.receiptId });
@@ -241,8 +239,7 @@ describe("verification", () => {
     fixture.answer("allow_once");
     const stopped = await fixture.run("delete_file", { path: "a.txt" });
     expect(stopped).toMatchObject({ isError: true, error: { code: "conflict" } });
-    expect(stopped.text).toContain("b.txt holds other bytes than were to be written");
-    expect(stopped.text).toContain("This was not done.");
+    expect(stopped.text).toContain("b.txt");
     expect(fixture.read("a.txt")).toBe("one\n");
     expect(receiptsOf({ query: "approval.ask", limit: 5 })).toEqual([]);
     expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
@@ -253,10 +250,14 @@ describe("verification", () => {
     fixture.answer("allow_once");
     planted = { plans: { "a.txt": null }, action: "delete", does: () => undefined };
     const outcome = await plant();
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("a.txt was to be deleted and is still there") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "unavailable" } });
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure", riskTier: "T3" });
     const [verification] = verifications();
-    expect(verification).toMatchObject({ status: "failure", parentId: outcome.receiptId });
+    expect(verification).toMatchObject({
+      status: "failure",
+      parentId: outcome.receiptId,
+      outputs: { findings: [{ path: "a.txt", state: "wrong" }] },
+    });
   });
 
   it("asks the provider too: its no is a failure, its silence takes nothing back", async () => {
@@ -268,7 +269,8 @@ describe("verification", () => {
     };
     await plant();
     await settle();
-    expect(failures[0]).toContain("the build does not start. Put back as before: a.txt.");
+    const [refused] = receiptsOf({ actionType: "verification", status: "failure", limit: 1 });
+    expect(refused?.outputs).toMatchObject({ provider: "the build does not start", restored: ["a.txt"] });
     expect(fixture.read("a.txt")).toBe("one\n");
     planted = {
       plans: { "a.txt": "planned" },
@@ -277,7 +279,8 @@ describe("verification", () => {
     };
     await plant();
     await settle();
-    expect(failures[1]).toContain("it could not be verified. Nothing was put back.");
+    expect(failures).toHaveLength(2);
+    expect(verifications()[0]?.outputs).not.toHaveProperty("restored");
     expect(fixture.read("a.txt")).toBe("planned");
   });
 
@@ -286,9 +289,9 @@ describe("verification", () => {
     await hold();
     await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
     await fixture.tools.close(20);
-    expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[1]])).toEqual([
-      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
-      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
+    expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[0]])).toEqual([
+      ["cancelled", "write_file"],
+      ["cancelled", "plant"],
     ]);
     expect(rows()).toEqual([
       { status: "unverified", told: 0 },
@@ -311,7 +314,7 @@ describe("verification", () => {
     const { changeId } = await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
     await expect(fixture.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("a.txt was to be written and reads as before"),
+      message: expect.stringContaining("a.txt"),
     });
     expect(applied).toEqual(["ours\n"]);
     expect(fixture.tools.changes.get(changeId ?? "").change.status).toBe("pending");

@@ -101,7 +101,9 @@ describe("an attempt", () => {
       begin();
       return act(command);
     };
-    await expect(runOnProvider("shell_exec", run, call, (act, { begin }) => use(act, begin))).rejects.toMatchObject({ data: { begun: true } });
+    await expect(runOnProvider("shell_exec", run, call, (act, { begin }) => use(act, begin))).rejects.toMatchObject({
+      data: { begun: true },
+    });
     const { value, tried } = await runOnProvider("shell_exec", run, { ...call, repeatable: true }, (act, { begin }) => use(act, begin));
     expect([value, tried]).toEqual([7, [{ provider: "a", reason: "It broke." }]]);
   });
@@ -121,7 +123,10 @@ describe("an attempt", () => {
   });
 
   it("begins with the one the owner was told of", async () => {
-    const { runOnProvider } = openFailover([planted("a", () => Promise.resolve("a" as never)), planted("b", () => Promise.resolve("b" as never))]);
+    const { runOnProvider } = openFailover([
+      planted("a", () => Promise.resolve("a" as never)),
+      planted("b", () => Promise.resolve("b" as never)),
+    ]);
     const b = planted("b", () => Promise.resolve("b" as never));
     expect((await runOnProvider("shell_exec", run, { ...call, planned: b }, (act) => act(command))).value).toBe("b");
   });

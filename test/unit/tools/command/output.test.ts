@@ -140,7 +140,7 @@ describe("output of a command", () => {
     const last = pieces.at(-1);
     expect((last?.offset ?? 0) + (last?.text.length ?? 0)).toBe(2_000_000);
     expect(output.text().length).toBeLessThan(20_000);
-    expect(output.text()).toMatch(/\n\[… 19\d{3} lines left out …\]\n/);
+    expect(output.text()).toMatch(/\n\[… 19\d{3} lines omitted …\]\n/);
   });
 
   it("shows no secret, neither to the card nor to the model", () => {

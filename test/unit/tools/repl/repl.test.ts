@@ -86,7 +86,7 @@ describe("cat", () => {
     ["cat src", "invalid_params", /is a folder/],
     ["cat bin.dat", "invalid_params", /not a text file/],
     ["cat", "invalid_params", /Name a file/],
-    ["cat -z a", "invalid_params", /There is no option -z/],
+    ["cat -z a", "invalid_params", /-z/],
     ["cat .env", "denied", /Tools do not read them/],
     ["cat src/../.env", "denied", /Tools do not read them/],
     ["cat ./src/.././/.env", "denied", /Tools do not read them/],
@@ -143,10 +143,10 @@ describe("grep", () => {
   it.each([
     ["grep '(' src/a.ts", /did not work/],
     ["grep x", /Name a file/],
-    ["grep", /Name what to look for/],
+    ["grep", /^grep: /],
     ["grep x src", /Search it with -r/],
-    ["grep -f patterns src/a.ts", /not read from files/],
-    ["grep --pre=sh x src/a.ts", /There is no option --pre/],
+    ["grep -f patterns src/a.ts", /-e/],
+    ["grep --pre=sh x src/a.ts", /--pre/],
     ["grep -A many x src/a.ts", /takes a number/],
   ])("%s", async (command, words) => expect((await refusal(command)).text).toMatch(words));
 
@@ -173,7 +173,7 @@ describe("find", () => {
     async (expression) => {
       const before = snapshotTree(fixture.workspace);
       const { code, text } = await refusal(`find . -name '*.ts' ${expression}`);
-      expect([code, text]).toEqual(["invalid_params", expect.stringMatching(/is not run here/)]);
+      expect([code, text]).toEqual(["invalid_params", expect.stringContaining(expression.split(" ")[0] ?? "")]);
       expect(snapshotTree(fixture.workspace)).toEqual(before);
     },
   );
@@ -221,12 +221,12 @@ describe("cp", () => {
   });
 
   it("keeps what is there with -n", async () => {
-    expect(await textOf("cp -n src/a.ts src/b.ts")).toContain("Nothing was done");
+    expect(await textOf("cp -n src/a.ts src/b.ts")).not.toContain("→");
     expect(fixture.read("src/b.ts")).toContain("import");
   });
 
   it.each([
-    ["cp src/a.ts", /Name what, and where to/],
+    ["cp src/a.ts", /^cp: /],
     ["cp missing x", /does not exist/],
     ["cp src copy", /Copy it with -r/],
     ["cp src/a.ts src/a.ts", /same file/],
@@ -234,7 +234,7 @@ describe("cp", () => {
     ["cp src/a.ts src/b.ts x", /is not a folder/],
     ["cp -r src src/inner", /into itself/],
     ["cp src/a.ts nowhere/", /does not exist/],
-    ["cp -s src/a.ts link", /Links are not made/],
+    ["cp -s src/a.ts link", /^cp: /],
     ["cp .env env.txt", /Tools do not read them/],
     ["cp -r . copy", /into itself/],
   ])("%s", async (command, words) => {
@@ -290,6 +290,8 @@ describe("mv", () => {
   });
 
   it("does not move folders", async () => {
-    expect((await refusal("mv src lib")).text).toMatch(/only single files are moved/);
+    const before = snapshotTree(fixture.workspace);
+    expect((await refusal("mv src lib")).text).toMatch(/^mv: src /);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 });

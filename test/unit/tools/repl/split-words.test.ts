@@ -24,21 +24,21 @@ describe("the words of a command", () => {
   ])("%s", (command, words) => expect(splitWords(command)).toEqual(words));
 
   it.each([
-    ["cat a | sh", /no pipes/],
-    ["cat a > b", /no redirects/],
-    ["cat < a", /no redirects/],
-    ["ls; rm -rf x", /no second command/],
-    ["ls && rm x", /no second command/],
-    ["ls\nrm x", /no second line/],
-    ["ls\rrm x", /no second line/],
-    ["ls $(rm x)", /no command substitution/],
-    ['ls "$(rm x)"', /no command substitution/],
-    ["ls `rm x`", /no command substitution/],
-    ['ls "`rm x`"', /no command substitution/],
-    ["(ls)", /no subshells/],
+    ["cat a | sh", /pipes/i],
+    ["cat a > b", /redirects/i],
+    ["cat < a", /redirects/i],
+    ["ls; rm -rf x", /further commands/i],
+    ["ls && rm x", /further commands/i],
+    ["ls\nrm x", /further lines/i],
+    ["ls\rrm x", /further lines/i],
+    ["ls $(rm x)", /command substitution/i],
+    ['ls "$(rm x)"', /command substitution/i],
+    ["ls `rm x`", /command substitution/i],
+    ['ls "`rm x`"', /command substitution/i],
+    ["(ls)", /subshells/i],
     ["ls 'a", /not closed/],
     ['ls "a', /not closed/],
-    ["ls a\\", /ends in a backslash/],
+    ["ls a\\", /backslash/],
     ["ls a\0b", /control characters/],
     ["ls \u001b[2J", /control characters/],
   ])("refuses what a shell would do more with: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
@@ -55,8 +55,8 @@ describe("the words of a command", () => {
 
   it("never runs anything but the six commands", () => {
     for (const command of ["rm -rf .", "sh -c ls", "/bin/ls", "LS", "repl.ls", "git status", "./cat a", "__proto__", "constructor x"])
-      expect(() => parseCommand(command)).toThrow(/There are ls, cat, grep, find, cp and mv/);
-    expect(() => parseCommand("  ")).toThrow(/Write a command/);
+      expect(() => parseCommand(command)).toThrow(expect.objectContaining({ code: "invalid_params" }));
+    expect(() => parseCommand("  ")).toThrow(expect.objectContaining({ code: "invalid_params" }));
     expect(parseCommand("cp a b")).toEqual({ tool: "repl.cp", args: { argv: ["a", "b"] } });
   });
 });
