@@ -275,7 +275,7 @@ describe("there is one execution pipeline", () => {
     return problems;
   }
 
-  it("with a row here for every tool of the catalog", () => {
+  it("this test has a row for every tool of the catalog", () => {
     open();
     expect(everyTool.map(({ name }) => name).sort()).toEqual(Object.keys(calls).sort());
   });
@@ -320,7 +320,7 @@ describe("there is one execution pipeline", () => {
     ["a restricted workspace is written", "write_file", { path: "src/b.ts", content: "x" }, { trusted: false }],
     ["a restricted workspace is patched", "edit_file", { path: "src/a.ts", old_text: "alpha", new_text: "b" }, { trusted: false }],
     ["the workspace is deleted", "delete_file", { path: "." }, {}],
-  ])("one receipt is left by the real gate when %s", async (_name, tool, args, options) => {
+  ])("real governance leaves one receipt when %s", async (_name, tool, args, options) => {
     open(options);
     fixture.write(".env", "KEY=hunter2hunter2\n");
     const before = world();
@@ -364,7 +364,7 @@ describe("there is one execution pipeline", () => {
         },
       }),
     ],
-  ])("a gate whose %s throws", (_name, wrap) => {
+  ])("governance whose %s throws", (_name, wrap) => {
     it.each(rows)("denies %s", async (tool, args) => {
       open({ wrap });
       fixture.answer("allow_once");
@@ -380,7 +380,7 @@ describe("there is one execution pipeline", () => {
     });
   });
 
-  describe("what was approved and then changed is refused", () => {
+  describe("an action that changed after its approval is refused", () => {
     it.each(rows.filter(([tool]) => calls[tool]?.acts !== null))("%s: the arguments themselves", async (tool, args) => {
       open({
         wrap: (real) => ({
@@ -448,7 +448,7 @@ describe("there is one execution pipeline", () => {
     });
   });
 
-  describe("a tool that leaves it is found out", () => {
+  describe("this test detects a tool that bypasses it", () => {
     const base = {
       description: "Planted.",
       args: z.strictObject({ path: z.string() }),
@@ -530,7 +530,7 @@ describe("there is one execution pipeline", () => {
       expect(await outsidePipeline("planted", { path: "alias/a.ts" })).not.toEqual([]);
     });
 
-    it("so the check itself is no formality: an honest one passes", async () => {
+    it("a correct tool passes", async () => {
       const honest = defineTool({
         ...base,
         name: "planted",
@@ -555,7 +555,7 @@ describe("there is one execution pipeline", () => {
     });
   });
 
-  describe("what the owner does by hand takes it too", () => {
+  describe("it also runs actions of the user", () => {
     /** Says no to every change of a file from now on. */
     function closed(real: Governance): Governance & { shut: boolean } {
       const gate = {
@@ -568,7 +568,7 @@ describe("there is one execution pipeline", () => {
     let gate: ReturnType<typeof closed>;
     const wrap = (real: Governance) => (gate = closed(real));
 
-    it("an accepted change is judged again, and a denial leaves one receipt", async () => {
+    it("an accepted change is authorized again, and a denial leaves one receipt", async () => {
       open({ posture: "supervised", askEditor: null, wrap });
       const { changeId } = await run("write_file", { path: "alias/a.ts", content: "accepted\n" });
       gate.shut = true;
@@ -584,7 +584,7 @@ describe("there is one execution pipeline", () => {
       expect(fixture.read("src/a.ts")).toBe("accepted\n");
     });
 
-    it("an accepted change does not follow a link that was put in its way", async () => {
+    it("an accepted change does not follow a new link in its path", async () => {
       open({ posture: "supervised", askEditor: null });
       const { changeId } = await run("write_file", { path: "src/a.ts", content: "accepted\n" });
       fixture.write("elsewhere/a.ts", "other words\n");
@@ -594,7 +594,7 @@ describe("there is one execution pipeline", () => {
       expect(fixture.read("elsewhere/a.ts")).toBe("other words\n");
     });
 
-    it("an undo is judged again, and a denial leaves one receipt and is told", async () => {
+    it("an undo is authorized again, and a denial leaves one receipt and a conflict", async () => {
       open({ askEditor: null, wrap });
       await run("write_file", { path: "src/a.ts", content: "written\n" });
       await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
@@ -612,7 +612,7 @@ describe("there is one execution pipeline", () => {
       expect(items[0]).toMatchObject({ actionName: "checkpoint_restore", status: "failure" });
     });
 
-    it("what fails its verification is restored through the same gate", async () => {
+    it("the restore after a failed verification is authorized too", async () => {
       const liar = defineTool({
         name: "liar",
         description: "Lies.",
@@ -647,7 +647,7 @@ describe("there is one execution pipeline", () => {
     });
   });
 
-  it("reads nothing through a folder that is swapped for a link while the gate is asked", async () => {
+  it("reads nothing through a folder that is replaced by a link during the authorization", async () => {
     open();
     const outside = realpathSync(dirname(fixture.workspace));
     mkdirSync(`${outside}/private`);

@@ -125,7 +125,7 @@ describe("the router chooses", () => {
     expect(decide().provider).toBe(expected);
   });
 
-  it("and says why, and what is against the others", () => {
+  it("and gives the reason, and those against the others", () => {
     const { decide } = open([
       { id: "a", status: "down", priority: 5 },
       { id: "b" },
@@ -149,14 +149,14 @@ describe("the router chooses", () => {
     ["another of a later version", "vision_control", undefined, /not part of this version/],
     ["an action nobody does", "shell_exec", "fly", /fly.*: run\./],
     ["no provider", "repo_ops", "status", /Install git/],
-  ])("nothing, and says in words why: %s", (_, capability, action, words) => {
+  ])("nothing, with a reason: %s", (_, capability, action, words) => {
     const { router } = open([{ id: "a" }]);
     const route = router.decide({ capability, ...(action === undefined ? {} : { action }) });
     expect(route.provider).toBeNull();
     expect(route.reason).toMatch(words);
   });
 
-  it("the next step comes with what cannot be used", async () => {
+  it("nothing, with the next step of a provider that is down", async () => {
     const { router } = open([{ id: "a", status: "down" }]);
     await expect(router.choose({ capability: "shell_exec" })).rejects.toMatchObject({
       code: "unavailable",
@@ -164,12 +164,12 @@ describe("the router chooses", () => {
     });
   });
 
-  it("nothing that its own provider says is off", () => {
+  it("no provider that reports itself as off", () => {
     expect(open([{ id: "a", status: "off" }]).decide().provider).toBeNull();
   });
 });
 
-describe("who is looked at before the choice", () => {
+describe("the router checks before the choice", () => {
   it.each<[string, Planted[], string[] | undefined, string[], string | null]>([
     ["nobody, when the first is known to be up", [{ id: "a" }, { id: "b", status: "unknown" }], undefined, [], "a"],
     [
@@ -202,15 +202,15 @@ describe("who is looked at before the choice", () => {
     expect(resolved.provider?.id ?? null).toBe(provider);
   });
 
-  it("not one that is barred anyway", async () => {
+  it("no provider that is not allowed", async () => {
     const { router, looked } = open([{ id: "a", status: "unknown", flag: "TOOLS_HOST_EXECUTION" }]);
     await router.resolve({ capability: "shell_exec" });
     expect(looked).toEqual([]);
   });
 });
 
-describe("what the owner prefers", () => {
-  it("counts from the moment it is written", () => {
+describe("the user's preferences", () => {
+  it("apply as soon as the file is written", () => {
     const { decide } = open([{ id: "a" }, { id: "b" }]);
     expect(decide().provider).toBe("a");
     writeFileSync(join(dataDir, "config/tools.yaml"), "version: 1\ncapabilities:\n  shell_exec: { order: [b], off: [a] }\n");

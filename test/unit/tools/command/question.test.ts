@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { commandDetail, seconds, visibleCommand } from "../../../../agent-server/tools/command/command-question.ts";
 
-describe("a command as the owner reads it", () => {
+describe("a command in the approval question", () => {
   it.each([
-    ["as it stands", "npm test -- --run 'a b'", "npm test -- --run 'a b'"],
+    ["unchanged", "npm test -- --run 'a b'", "npm test -- --run 'a b'"],
     ["with its lines and tabs", "cat <<E\n\ttext\nE", "cat <<E\n\ttext\nE"],
     ["with a carriage return that would hide the beginning", "rm -rf x\rls   ", "rm -rf x⟨U+000D⟩ls   "],
-    ["with directions that would turn it round", "echo \u202egnp.sh", "echo ⟨U+202E⟩gnp.sh"],
-    ["with letters of no width", "cu\u200brl x", "cu⟨U+200B⟩rl x"],
+    ["with direction characters that would reverse it", "echo \u202egnp.sh", "echo ⟨U+202E⟩gnp.sh"],
+    ["with zero-width characters", "cu\u200brl x", "cu⟨U+200B⟩rl x"],
     ["with escape sequences", "echo \u001b[2K", "echo ⟨U+001B⟩[2K"],
-    ["with blanks that look like nothing", "a\u3164b", "a⟨U+3164⟩b"],
+    ["with invisible blanks", "a\u3164b", "a⟨U+3164⟩b"],
     ["with tags", "a\u{e0041}", "a⟨U+E0041⟩"],
   ])("is shown %s", (_how, command, shown) => {
     expect(visibleCommand(command)).toBe(shown);
