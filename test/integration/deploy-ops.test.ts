@@ -126,13 +126,13 @@ describe("deploy", () => {
       "nothing at all",
       "build: echo",
       undefined,
-      /has declared no command to deploy\. Declared are: build\..*config\/deploy\.yaml.*"deploy: the command"/,
+      /command to deploy\. Declared: build\..*config\/deploy\.yaml.*"deploy: the command"/,
     ],
     [
       "nothing for the target",
       "deploy: echo",
       "staging",
-      /no command to deploy for staging\. Declared are: deploy\..*targets: \{ staging: \{ deploy: the command \} \}/,
+      /command to deploy for staging\. Declared: deploy\..*targets: \{ staging: \{ deploy: the command \} \}/,
     ],
     ["a target of another kind of name", "targets: { staging: { deploy: echo } }", "constructor", /Declared are: deploy \(staging\)/],
   ])("says how to declare it where there is %s", async (_, yaml, target, words) => {

@@ -131,7 +131,7 @@ describe("fetch_url", () => {
   it.each<[number, string]>([
     [404, "has nothing at this address"],
     [403, "(403)"],
-    [429, "wants fewer requests"],
+    [429, "(429)"],
     [500, "(500)"],
   ])("says what %i means", async (status, words) => {
     web.serve("docs.example.org/no", (_, response) => void response.writeHead(status, { "content-type": "text/html" }).end("<p>no</p>"));
