@@ -134,7 +134,7 @@ describe("deploy", () => {
       "staging",
       /command to deploy for staging\. Declared: deploy\..*targets: \{ staging: \{ deploy: the command \} \}/,
     ],
-    ["a target of another kind of name", "targets: { staging: { deploy: echo } }", "constructor", /Declared are: deploy \(staging\)/],
+    ["a target of another kind of name", "targets: { staging: { deploy: echo } }", "constructor", /Declared: deploy \(staging\)/],
   ])("says how to declare it where there is %s", async (_, yaml, target, words) => {
     declare(yaml);
     const outcome = await run("deploy", target);
@@ -184,8 +184,8 @@ describe("deploy", () => {
   it.each<[string, string, RegExp]>([
     ["what policy refuses", "build: rm -rf /", /delete/i],
     ["a look afterwards that policy refuses", "deploy: { command: echo, verify: rm -rf / }", /delete/i],
-    ["in a folder outside", "build: { command: echo, folder: ../.. }", /no folder of the workspace|outside/],
-    ["in a folder that is not there", "build: { command: echo, folder: nowhere }", /no folder of the workspace/],
+    ["in a folder outside", "build: { command: echo, folder: ../.. }", /\.\.\/\.\.|outside/],
+    ["in a folder that is not there", "build: { command: echo, folder: nowhere }", /nowhere/],
     ["with the network while it is off", "build: { command: echo, network: true }", /TOOLS_NETWORK/],
   ])("does not run %s", async (_, yaml, words) => {
     declare(yaml);

@@ -116,10 +116,10 @@ describe("fetch_url", () => {
   });
 
   it.each<[string, Buffer, string, string]>([
-    ["a PDF", Buffer.from("%PDF-1.7"), "application/pdf", "This is a PDF"],
-    ["a picture", Buffer.from([0x89, 0x50]), "image/png", "image/png, not a text"],
-    ["bytes", Buffer.from([1, 2, 3]), "application/octet-stream", "not a text"],
-    ["bytes that call themselves text", Buffer.from([65, 0, 66]), "text/plain", "is no text"],
+    ["a PDF", Buffer.from("%PDF-1.7"), "application/pdf", "a PDF"],
+    ["a picture", Buffer.from([0x89, 0x50]), "image/png", "image/png"],
+    ["bytes", Buffer.from([1, 2, 3]), "application/octet-stream", "application/octet-stream"],
+    ["bytes that call themselves text", Buffer.from([65, 0, 66]), "text/plain", "not text"],
   ])("refuses %s in words that say what to do", async (_, body, type, words) => {
     web.serve("docs.example.org/odd", bytes(body, { "content-type": type }));
     const { text, isError } = await fetchText("https://docs.example.org/odd");
@@ -439,7 +439,7 @@ describe("http_post", () => {
   it("tells an answer that is an error as one", async () => {
     web.serve("api.example.org/items", (_, response) => void response.writeHead(422, { "content-type": "text/plain" }).end("no name"));
     const outcome = await post("x");
-    expect(outcome.text).toContain("Answered 422.\nno name");
+    expect(outcome.text).toContain("422.\nno name");
     expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
