@@ -148,7 +148,7 @@ describe("commands", () => {
     const { page } = workbench;
     await workbench.command("Lancelot: Doctor");
     const list = page.locator(".quick-input-list");
-    for (const title of ["Running commands", "Container engine", "Git", "Search program", "Disk of the data folder"])
+    for (const title of ["Running commands", "Container engine", "Git", "Search program", "Disk space"])
       await list.getByText(title).first().waitFor();
     await workbench.shot("45-doctor");
     await page.keyboard.press("Escape");

@@ -10,7 +10,7 @@ import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
-import type { PageFetch } from "../../../agent-server/security/security.ts";
+import { createPlaceholders, type PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
 import { fileProvider } from "../../../agent-server/workspace/file-operations.ts";
@@ -84,10 +84,10 @@ const everyTool = [...catalog, ...replCatalog];
 const known = everyTool.filter(({ name }) => calls[name] !== undefined);
 const rows = known.map((tool) => [tool.name, calls[tool.name]?.args ?? {}] as const);
 const changing = new Set(["write", "delete", "apply_patch", "download"]);
-/** A room a test: in memory, where there is such a disk. */
+/** Each test has its own fixture, in memory where there is such a disk. */
 const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-describe("there is one road", () => {
+describe("there is one execution pipeline", () => {
   let fixture: ToolsFixture;
   let base = "";
   let stopWatching: () => void;
@@ -132,11 +132,13 @@ describe("there is one road", () => {
     asked = [];
     redeemed = [];
     problems = [];
-    base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-road-")));
+    base = realpathSync(mkdtempSync(join(memoryDisk, "lancelot-pipeline-")));
     mkdirSync(join(base, "data/config"), { recursive: true });
     writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
     const declared = { targets: { site: { build: "printf built" }, target: { build: "printf other" } } };
     writeFileSync(join(base, "data/config/deploy.yaml"), JSON.stringify({ version: 1, workspaces: { [join(base, "proj")]: declared } }));
+    // The first request to a model creates the key of placeholders, before any tool call.
+    createPlaceholders({ dataDir: join(base, "data") }).of("q1");
     fixture = createToolsFixture({
       posture: "autonomous",
       askEditor: editor,
@@ -234,8 +236,8 @@ describe("there is one road", () => {
     });
   }
 
-  /** Runs a tool with the owner saying yes to everything, and names every step off the road. */
-  async function offTheRoad(tool: string, args: unknown): Promise<string[]> {
+  /** Runs a tool with the owner saying yes to everything, and names every step outside the pipeline. */
+  async function outsidePipeline(tool: string, args: unknown): Promise<string[]> {
     fixture.answer("allow_once");
     const before = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
     watch.start([fixture.workspace]);
@@ -260,12 +262,12 @@ describe("there is one road", () => {
     }
     const after = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
     const allowed = redeemed.filter(({ action }) => changing.has(action)).map(({ args }) => String(args["absolute"]));
-    // What a command may change is all that lies in the workspace; the road finds out what it was.
+    // What a command may change is anything in the workspace; the pipeline detects the changes.
     if (redeemed.some(({ capability }) => capability === "shell_exec")) allowed.push(...Object.keys(after));
     const cloned = redeemed.filter(({ action }) => action === "clone").map(({ args }) => String(args["absolute"]));
     for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
       if (before[path] === after[path]) continue;
-      // What a command changes is found and kept by the road, whatever it is.
+      // What a command changes is detected and recorded by the pipeline.
       if (redeemed.some(({ capability }) => capability === "shell_exec")) continue;
       if (cloned.some((one) => one === path || path.startsWith(`${one}/`))) continue;
       if (!allowed.some((one) => one === path || one.startsWith(`${path}/`))) problems.push(`${path} was changed without leave`);
@@ -273,14 +275,14 @@ describe("there is one road", () => {
     return problems;
   }
 
-  it("with a row here for every tool of the catalog", () => {
+  it("this test has a row for every tool of the catalog", () => {
     open();
     expect(everyTool.map(({ name }) => name).sort()).toEqual(Object.keys(calls).sort());
   });
 
   it.each(rows)("%s asks first, for exactly what it then does", async (tool, args) => {
     open({ wrap: spying });
-    expect(await offTheRoad(tool, args)).toEqual([]);
+    expect(await outsidePipeline(tool, args)).toEqual([]);
   });
 
   const denial: Decision = {
@@ -318,7 +320,7 @@ describe("there is one road", () => {
     ["a restricted workspace is written", "write_file", { path: "src/b.ts", content: "x" }, { trusted: false }],
     ["a restricted workspace is patched", "edit_file", { path: "src/a.ts", old_text: "alpha", new_text: "b" }, { trusted: false }],
     ["the workspace is deleted", "delete_file", { path: "." }, {}],
-  ])("one receipt is left by the real gate when %s", async (_name, tool, args, options) => {
+  ])("real governance leaves one receipt when %s", async (_name, tool, args, options) => {
     open(options);
     fixture.write(".env", "KEY=hunter2hunter2\n");
     const before = world();
@@ -362,7 +364,7 @@ describe("there is one road", () => {
         },
       }),
     ],
-  ])("a gate whose %s throws", (_name, wrap) => {
+  ])("governance whose %s throws", (_name, wrap) => {
     it.each(rows)("denies %s", async (tool, args) => {
       open({ wrap });
       fixture.answer("allow_once");
@@ -378,7 +380,7 @@ describe("there is one road", () => {
     });
   });
 
-  describe("what was approved and then changed is refused", () => {
+  describe("an action that changed after its approval is refused", () => {
     it.each(rows.filter(([tool]) => calls[tool]?.acts !== null))("%s: the arguments themselves", async (tool, args) => {
       open({
         wrap: (real) => ({
@@ -446,7 +448,7 @@ describe("there is one road", () => {
     });
   });
 
-  describe("a tool that leaves it is found out", () => {
+  describe("this test detects a tool that bypasses it", () => {
     const base = {
       description: "Planted.",
       args: z.strictObject({ path: z.string() }),
@@ -525,10 +527,10 @@ describe("there is one road", () => {
 
     it.each(Object.entries(planted))("%s", async (_name, tool) => {
       open({ wrap: spying, catalog: [...everyTool, tool] });
-      expect(await offTheRoad("planted", { path: "alias/a.ts" })).not.toEqual([]);
+      expect(await outsidePipeline("planted", { path: "alias/a.ts" })).not.toEqual([]);
     });
 
-    it("so the check itself is no formality: an honest one passes", async () => {
+    it("a correct tool passes", async () => {
       const honest = defineTool({
         ...base,
         name: "planted",
@@ -548,12 +550,12 @@ describe("there is one road", () => {
         },
       });
       open({ wrap: spying, catalog: [...everyTool, honest] });
-      expect(await offTheRoad("planted", { path: "alias/a.ts" })).toEqual([]);
+      expect(await outsidePipeline("planted", { path: "alias/a.ts" })).toEqual([]);
       expect(fixture.read("src/a.ts")).toBe("mine");
     });
   });
 
-  describe("what the owner does by hand takes it too", () => {
+  describe("it also runs actions of the user", () => {
     /** Says no to every change of a file from now on. */
     function closed(real: Governance): Governance & { shut: boolean } {
       const gate = {
@@ -566,7 +568,7 @@ describe("there is one road", () => {
     let gate: ReturnType<typeof closed>;
     const wrap = (real: Governance) => (gate = closed(real));
 
-    it("an accepted change is judged again, and a denial leaves one receipt", async () => {
+    it("an accepted change is authorized again, and a denial leaves one receipt", async () => {
       open({ posture: "supervised", askEditor: null, wrap });
       const { changeId } = await run("write_file", { path: "alias/a.ts", content: "accepted\n" });
       gate.shut = true;
@@ -582,7 +584,7 @@ describe("there is one road", () => {
       expect(fixture.read("src/a.ts")).toBe("accepted\n");
     });
 
-    it("an accepted change does not follow a link that was put in its way", async () => {
+    it("an accepted change does not follow a new link in its path", async () => {
       open({ posture: "supervised", askEditor: null });
       const { changeId } = await run("write_file", { path: "src/a.ts", content: "accepted\n" });
       fixture.write("elsewhere/a.ts", "other words\n");
@@ -592,7 +594,7 @@ describe("there is one road", () => {
       expect(fixture.read("elsewhere/a.ts")).toBe("other words\n");
     });
 
-    it("an undo is judged again, and a denial leaves one receipt and is told", async () => {
+    it("an undo is authorized again, and a denial leaves one receipt and a conflict", async () => {
       open({ askEditor: null, wrap });
       await run("write_file", { path: "src/a.ts", content: "written\n" });
       await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
@@ -610,7 +612,7 @@ describe("there is one road", () => {
       expect(items[0]).toMatchObject({ actionName: "checkpoint_restore", status: "failure" });
     });
 
-    it("what fails its verification is put back by the same gate", async () => {
+    it("the restore after a failed verification is authorized too", async () => {
       const liar = defineTool({
         name: "liar",
         description: "Lies.",
@@ -641,11 +643,11 @@ describe("there is one road", () => {
       await run("liar", {});
       await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 });
       expect(fixture.read("src/a.ts")).toBe("garbage");
-      expect(fixture.tools.verifications.takeFailures("q1")).toContain("Not put back: src/a.ts: Not today.");
+      expect(fixture.tools.verifications.takeFailures("q1")).toContain("src/a.ts: Not today.");
     });
   });
 
-  it("reads nothing through a folder that is swapped for a link while the gate is asked", async () => {
+  it("reads nothing through a folder that is replaced by a link during the authorization", async () => {
     open();
     const outside = realpathSync(dirname(fixture.workspace));
     mkdirSync(`${outside}/private`);

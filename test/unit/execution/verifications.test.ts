@@ -35,7 +35,7 @@ describe("verification", () => {
   const verifications = () => receiptsOf({ actionType: "verification", limit: 100 });
   const rows = () => fixture.storage.db.prepare("SELECT status, told FROM verifications").all();
 
-  /** Keeps the queue from moving until it is let go. */
+  /** Blocks the queue until the returned function is called. */
   async function hold(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<null>();
     planted = { plans: { "held.txt": "held" }, does: (absolute) => writeFileSync(absolute, "held"), verify: () => promise };
@@ -43,7 +43,7 @@ describe("verification", () => {
     return () => resolve(null);
   }
 
-  it("follows a reversible action, as a receipt under its receipt", async () => {
+  it("of a reversible action follows it, with a receipt under the receipt of the action", async () => {
     open();
     const { receiptId } = await fixture.run("write_file", { path: "a.txt", content: "ONE\n" });
     expect(await settle()).toBe(true);
@@ -56,19 +56,11 @@ describe("verification", () => {
   });
 
   it.each<[string, () => PlantedWriter, string]>([
+    ["writes other content", () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "something else") }), "b.txt"],
+    ["writes only half of the content", () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") }), "b.txt"],
+    ["deletes instead", () => ({ plans: { "b.txt": "planned" }, does: (at) => rmSync(at) }), "b.txt"],
     [
-      "writes other bytes",
-      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "something else") }),
-      "b.txt holds other bytes than were to be written",
-    ],
-    [
-      "writes the half of it",
-      () => ({ plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") }),
-      "b.txt holds other bytes than were to be written",
-    ],
-    ["deletes instead", () => ({ plans: { "b.txt": "planned" }, does: (at) => rmSync(at) }), "b.txt was to be written and is not there"],
-    [
-      "changes the permissions",
+      "changes the mode",
       () => ({
         plans: { "b.txt": "planned" },
         does: (at) => {
@@ -76,7 +68,7 @@ describe("verification", () => {
           chmodSync(at, 0o777);
         },
       }),
-      "b.txt has the permissions 777 and was to have 640",
+      "b.txt",
     ],
     [
       "writes one of two files wrong",
@@ -84,14 +76,14 @@ describe("verification", () => {
         plans: { "a.txt": "planned", "b.txt": "planned" },
         does: (at) => writeFileSync(at, at.endsWith("a.txt") ? "planned" : "plan"),
       }),
-      "b.txt holds other bytes than were to be written",
+      "b.txt",
     ],
     [
-      "makes a file that was to hold something else",
+      "creates a file with other content",
       () => ({ plans: { "new.txt": "planned" }, does: (at) => writeFileSync(at, "other") }),
-      "new.txt holds other bytes than were to be written",
+      "new.txt",
     ],
-  ])("finds out a writer that %s, and puts everything back exactly", async (_name, writer, found) => {
+  ])("detects a writer that %s, and restores the files exactly", async (_name, writer, found) => {
     open();
     const before = snapshotTree(fixture.workspace);
     planted = writer();
@@ -101,34 +93,36 @@ describe("verification", () => {
     expect(snapshotTree(fixture.workspace)).toEqual(before);
     const [verification] = receiptsOf({ actionType: "verification", status: "failure", limit: 10 });
     expect(verification).toMatchObject({ actionName: "plant.verify", parentId: outcome.receiptId });
-    expect(verification?.errorMessage).toContain(found);
+    expect(verification?.outputs["findings"]).toMatchObject([{ path: found, state: "wrong" }]);
     expect(receiptsOf({ query: "verification_restore", actionType: "file_op", limit: 1 })[0]).toMatchObject({
       parentId: verification?.id,
       status: "success",
     });
-    // Owner, trust and the next answer to the model hear of it, each once.
+    // The user, trust and the next answer to the model are informed once each.
     expect(failures).toEqual([verification?.errorMessage]);
     expect(outcomes.map(({ result, verification: late }) => [result, late])).toEqual([
       ["success", undefined],
       ["failure", true],
     ]);
-    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain(`[Of what was done before: ${verification?.errorMessage}]`);
-    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain("Of what was done before");
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain(verification?.errorMessage);
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain(".verify");
     expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: 1 });
   });
 
-  it("finds out a writer that writes nothing, and has nothing to put back", async () => {
+  it("detects a writer that writes nothing, and has nothing to restore", async () => {
     open();
     planted = { plans: { "b.txt": "planned" }, does: () => undefined };
     await plant();
     await settle();
-    expect(failures).toEqual([
-      "What plant did was checked and is not as it was to be: b.txt was to be written and reads as before. There was nothing to put back.",
-    ]);
+    expect(failures).toHaveLength(1);
+    expect(verifications()[0]).toMatchObject({
+      status: "failure",
+      outputs: { findings: [{ path: "b.txt", state: "wrong" }], restored: [], conflicts: [] },
+    });
     expect(fixture.read("b.txt")).toBe("two\n");
   });
 
-  it("leaves to another process what it wrote since, and says so", async () => {
+  it("keeps a later edit of another process, and reports it", async () => {
     open();
     const release = await hold();
     await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
@@ -138,14 +132,14 @@ describe("verification", () => {
     expect(fixture.read("a.txt")).toBe("ours\ntheirs\n");
     expect(verifications()[0]).toMatchObject({ status: "success", outputs: { findings: [{ path: "a.txt", state: "changed" }] } });
     expect(failures).toEqual([]);
-    // The next step is not stopped by it, and the model hears that it must read again.
+    // The next step is not stopped, and the model is told to read the file again.
     fixture.answer("allow_once");
     const next = await fixture.run("delete_file", { path: "b.txt" });
     expect(next.isError).toBe(false);
-    expect(next.text).toContain("a.txt was changed by somebody else after it was written. Read it again before you edit it.");
+    expect(next.text).toMatch(/Verification of earlier actions: a\.txt /);
   });
 
-  it("takes a later edit of its own for what it is", async () => {
+  it("accepts a later edit of Lancelot", async () => {
     open();
     const release = await hold();
     await fixture.run("write_file", { path: "a.txt", content: "first\n" });
@@ -154,10 +148,10 @@ describe("verification", () => {
     await settle();
     expect(verifications().map(({ status }) => status)).toEqual(["success", "success", "success"]);
     expect(fixture.read("a.txt")).toBe("second\n");
-    expect((await fixture.run("list_files", {})).text).not.toContain("Of what was done before");
+    expect((await fixture.run("list_files", {})).text).not.toContain(".verify");
   });
 
-  it("never writes over what the owner did since, and names it", async () => {
+  it("never overwrites a later edit of the user, and reports the conflict", async () => {
     open();
     const release = await hold();
     planted = { plans: { "a.txt": "planned\n", "b.txt": "planned\n" }, does: (at) => writeFileSync(at, "garbage\n") };
@@ -167,10 +161,12 @@ describe("verification", () => {
     await settle();
     expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["the owner's own words\n", "two\n"]);
     expect(statSync(fixture.path("b.txt")).mode & 0o777).toBe(0o640);
-    expect(failures[0]).toContain("Put back as before: b.txt. Not put back: a.txt: It was edited since");
+    expect(receiptsOf({ actionType: "verification", status: "failure", limit: 1 })[0]).toMatchObject({
+      outputs: { restored: ["b.txt"], conflicts: [{ path: "a.txt" }] },
+    });
   });
 
-  it("keeps its hands off when the path leads elsewhere meanwhile", async () => {
+  it("restores nothing when the path now leads elsewhere", async () => {
     open();
     fixture.write("src/c.txt", "three\n");
     fixture.write("elsewhere/c.txt", "not ours\n");
@@ -180,20 +176,22 @@ describe("verification", () => {
     symlinkSync("elsewhere", fixture.path("src"));
     release();
     await settle();
-    expect(failures[0]).toContain("src/c.txt leads elsewhere now than when it was written. Nothing was put back.");
+    expect(verifications()[0]).toMatchObject({ outputs: { findings: [{ path: "src/c.txt", state: "moved" }] } });
+    expect(verifications()[0]?.outputs).not.toHaveProperty("restored");
     expect([fixture.read("elsewhere/c.txt"), fixture.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
   });
 
-  it("is done at once when too many wait", async () => {
+  it("runs at once when the queue is full", async () => {
     open({ verificationQueue: 1 });
     const before = await hold();
-    // The first is being looked at, so one more may wait.
+    // The first one is running, so the queue has room for one more.
     await fixture.run("write_file", { path: "a.txt", content: "waits\n" });
     await fixture.run("write_file", { path: "b.txt", content: "at once\n" });
     expect(verifications()).toMatchObject([{ status: "success", inputs: { paths: ["b.txt"] } }]);
     planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
     const outcome = await plant();
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("Put back as before: b.txt.") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "unavailable" } });
+    expect(receiptsOf({ actionType: "verification", status: "failure", limit: 1 })[0]?.outputs["restored"]).toEqual(["b.txt"]);
     expect(fixture.read("b.txt")).toBe("at once\n");
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
     expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: outcome.receiptId });
@@ -213,7 +211,7 @@ describe("verification", () => {
     ]);
   });
 
-  it("is waited for before what cannot be undone, and refuses when that takes too long", async () => {
+  it("precedes an irreversible action, which is refused after a timeout", async () => {
     open({ boundaryTimeoutMs: 50 });
     const release = await hold();
     fixture.answer("allow_once");
@@ -226,7 +224,7 @@ describe("verification", () => {
     expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
   });
 
-  it("does not hold up another task", async () => {
+  it("does not block another task", async () => {
     open({ boundaryTimeoutMs: 50 });
     const release = await hold();
     fixture.answer("allow_once");
@@ -234,32 +232,35 @@ describe("verification", () => {
     release();
   });
 
-  it("that failed stops what cannot be undone, once", async () => {
+  it("that failed stops the next irreversible action once", async () => {
     open();
     planted = { plans: { "b.txt": "planned" }, does: (at) => writeFileSync(at, "plan") };
     await plant();
     fixture.answer("allow_once");
     const stopped = await fixture.run("delete_file", { path: "a.txt" });
     expect(stopped).toMatchObject({ isError: true, error: { code: "conflict" } });
-    expect(stopped.text).toContain("b.txt holds other bytes than were to be written");
-    expect(stopped.text).toContain("This was not done.");
+    expect(stopped.text).toContain("b.txt");
     expect(fixture.read("a.txt")).toBe("one\n");
     expect(receiptsOf({ query: "approval.ask", limit: 5 })).toEqual([]);
     expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
   });
 
-  it("of what counts as irreversible comes before its receipt closes", async () => {
+  it("of an irreversible action ends before its receipt closes", async () => {
     open();
     fixture.answer("allow_once");
     planted = { plans: { "a.txt": null }, action: "delete", does: () => undefined };
     const outcome = await plant();
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("a.txt was to be deleted and is still there") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "unavailable" } });
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure", riskTier: "T3" });
     const [verification] = verifications();
-    expect(verification).toMatchObject({ status: "failure", parentId: outcome.receiptId });
+    expect(verification).toMatchObject({
+      status: "failure",
+      parentId: outcome.receiptId,
+      outputs: { findings: [{ path: "a.txt", state: "wrong" }] },
+    });
   });
 
-  it("asks the provider too: its no is a failure, its silence takes nothing back", async () => {
+  it("includes the provider's verification: its finding is a failure, its error undoes nothing", async () => {
     open();
     planted = {
       plans: { "a.txt": "planned" },
@@ -268,7 +269,8 @@ describe("verification", () => {
     };
     await plant();
     await settle();
-    expect(failures[0]).toContain("the build does not start. Put back as before: a.txt.");
+    const [refused] = receiptsOf({ actionType: "verification", status: "failure", limit: 1 });
+    expect(refused?.outputs).toMatchObject({ provider: "the build does not start", restored: ["a.txt"] });
     expect(fixture.read("a.txt")).toBe("one\n");
     planted = {
       plans: { "a.txt": "planned" },
@@ -277,30 +279,31 @@ describe("verification", () => {
     };
     await plant();
     await settle();
-    expect(failures[1]).toContain("it could not be verified. Nothing was put back.");
+    expect(failures).toHaveLength(2);
+    expect(verifications()[0]?.outputs).not.toHaveProperty("restored");
     expect(fixture.read("a.txt")).toBe("planned");
   });
 
-  it("is recorded as not done when the host closes first", async () => {
+  it("is recorded as unverified when the host closes first", async () => {
     open();
     await hold();
     await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
     await fixture.tools.close(20);
-    expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[1]])).toEqual([
-      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
-      ["cancelled", " the host closed before this could be verified. Look at it before you rely on it."],
+    expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[0]])).toEqual([
+      ["cancelled", "write_file"],
+      ["cancelled", "plant"],
     ]);
     expect(rows()).toEqual([
       { status: "unverified", told: 0 },
       { status: "unverified", told: 0 },
     ]);
     expect(fixture.read("a.txt")).toBe("ours\n");
-    // Without a queue, what is still done is verified at once.
+    // After closing, verifications run at once.
     expect((await fixture.run("write_file", { path: "b.txt", content: "late\n" })).isError).toBe(false);
     expect(verifications()[0]).toMatchObject({ status: "success", inputs: { paths: ["b.txt"] } });
   });
 
-  it("of what the owner accepts comes before the answer, and an editor that lies is found out", async () => {
+  it("of an accepted change ends before the answer, and detects an editor that did not save", async () => {
     const applied: string[] = [];
     const editor = (async (name: string, params: { text?: string }) => {
       if (name === "unsavedText") return { text: null };
@@ -311,14 +314,14 @@ describe("verification", () => {
     const { changeId } = await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
     await expect(fixture.tools.changes.decide(changeId ?? "", "accept")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("a.txt was to be written and reads as before"),
+      message: expect.stringContaining("a.txt"),
     });
     expect(applied).toEqual(["ours\n"]);
     expect(fixture.tools.changes.get(changeId ?? "").change.status).toBe("pending");
     expect(outcomes.filter(({ result }) => result === "failure")).toEqual([]);
   });
 
-  it("is not all that trust is told: what was refused, what failed, and nothing of what was never begun", async () => {
+  it("reports refusals and failures to trust, and nothing for actions that never started", async () => {
     open();
     fixture.write(".env", "KEY=hunter2hunter2\n");
     const refusedRead = await fixture.run("read_file", { path: ".env" });
@@ -342,7 +345,7 @@ describe("verification", () => {
     expect([outcomes.length, fixture.read("a.txt")]).toEqual([told, "one\n"]);
   });
 
-  it("tells trust what was undone: the agent's actions, not the owner's", async () => {
+  it("reports undone actions of the agent to trust, not those of the user", async () => {
     const undone: string[][] = [];
     open({
       posture: "supervised",
@@ -359,7 +362,7 @@ describe("verification", () => {
     expect(undone).toEqual([[proposed.receiptId, applied.receiptId]]);
   });
 
-  it("leaves nothing to verify where nothing was written", async () => {
+  it("is skipped when nothing was written", async () => {
     open({ posture: "supervised" });
     mkdirSync(fixture.path("d"));
     await fixture.run("write_file", { path: "a.txt", content: "proposed\n" });

@@ -179,11 +179,11 @@ describe("Lancelot: Doctor", () => {
     expect(editor.placeholder).toMatch(/3 of 4/);
     expect(editor.rows.map(({ label, buttons }) => [label, buttons?.[0]?.tooltip])).toEqual([
       ["$(pass) Container engine", undefined],
-      ["$(error) Image of the sandbox", "Build Image"],
-      ["$(warning) Network for tools", "Set Feature Flag"],
-      ["$(warning) Disk of the data folder", undefined],
+      ["$(error) Sandbox image", "Build Image"],
+      ["$(warning) Network access", "Set Feature Flag"],
+      ["$(warning) Disk space", undefined],
     ]);
-    expect(editor.rows[3]?.detail).toBe("Only 1.2 GB are free. Free some space soon.");
+    expect(editor.rows[3]?.detail).toBe("Only 1.2 GB free. Free up disk space soon.");
     editor.accept(editor.rows[0]);
     editor.accept(editor.rows[1]);
     expect(editor.ran).toEqual(["lancelot.buildSandbox"]);

@@ -23,7 +23,7 @@ describe("the seven capabilities", () => {
   });
   afterEach(() => fixture.close());
 
-  it("are those the gate knows, and every action a provider declares has its tier there", () => {
+  it("match those of governance, which has a tier for every declared action", () => {
     for (const name of Object.keys(capabilities)) expect(baseTiers).toHaveProperty(name);
     for (const { id, capabilities: declared } of fixture.tools.routing.providers()) {
       for (const { capability, actions } of declared) {
@@ -34,7 +34,7 @@ describe("the seven capabilities", () => {
     }
   });
 
-  it("are provided here, but for those of a later version", async () => {
+  it("have providers, except those of a later version", async () => {
     const provided = new Set(
       fixture.tools.routing.providers().flatMap((provider) => provider.capabilities.map(({ capability }) => capability)),
     );
@@ -46,7 +46,7 @@ describe("the seven capabilities", () => {
       });
   });
 
-  it("have a provider for every tool of the catalog that is about one", () => {
+  it("have a provider for every tool of the catalog that uses one", () => {
     const providers = fixture.tools.routing.providers();
     const homeless = catalog.filter(({ capability, action, routed, provider }) => {
       // The editor is asked where it is there; nothing chooses it.
@@ -94,8 +94,8 @@ const call = { questId: null, parentId: null, signal: new AbortController().sign
 const broken = () => Promise.reject(new LancelotError("unavailable", "It broke."));
 const command = null as never;
 
-describe("an attempt", () => {
-  it("that can be repeated goes on with the next also after it began", async () => {
+describe("failover", () => {
+  it("continues with the next provider after a repeatable action started", async () => {
     const { runOnProvider } = openFailover([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
     const use = async (act: (command: never) => Promise<unknown>, begin: () => void) => {
       begin();
@@ -108,7 +108,7 @@ describe("an attempt", () => {
     expect([value, tried]).toEqual([7, [{ provider: "a", reason: "It broke." }]]);
   });
 
-  it.each(errorCodes.map((code) => [code] as const))("that ends with %s goes on only where the provider is to blame", async (code) => {
+  it.each(errorCodes.map((code) => [code] as const))("after %s continues only if the provider caused it", async (code) => {
     const fault = code === "unavailable" || code === "internal";
     const { runOnProvider, names } = openFailover([
       planted("a", () => Promise.reject(new LancelotError(code, "No."))),
@@ -122,7 +122,7 @@ describe("an attempt", () => {
     expect(names).toEqual(fault ? ["route.failover"] : []);
   });
 
-  it("begins with the one the owner was told of", async () => {
+  it("starts with the provider that was shown to the user", async () => {
     const { runOnProvider } = openFailover([
       planted("a", () => Promise.resolve("a" as never)),
       planted("b", () => Promise.resolve("b" as never)),
@@ -131,7 +131,7 @@ describe("an attempt", () => {
     expect((await runOnProvider("shell_exec", run, { ...call, planned: b }, (act) => act(command))).value).toBe("b");
   });
 
-  it("that was stopped before does nothing", async () => {
+  it("does nothing when the call was stopped before", async () => {
     const { runOnProvider } = openFailover([planted("a", () => Promise.resolve(7 as never))]);
     let used = false;
     const stopped = runOnProvider("shell_exec", run, { ...call, signal: AbortSignal.abort() }, () => {
@@ -142,7 +142,7 @@ describe("an attempt", () => {
     expect(used).toBe(false);
   });
 
-  it("that needs the network and finds none goes on, and is held against nobody", async () => {
+  it("continues after a network failure without counting it as a provider failure", async () => {
     const { runOnProvider, health } = openFailover([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
     const profile = { network: true, unattended: false };
     for (let time = 0; time < 4; time += 1)
@@ -150,7 +150,7 @@ describe("an attempt", () => {
     expect(health.of("a").status).toBe("ok");
   });
 
-  it("is not blamed on a provider that says what is its own fault", () => {
+  it("uses the provider's own definition of its faults", () => {
     const web = planted("a", broken, { blames: (error) => error instanceof TypeError });
     expect([isFault(web, new LancelotError("unavailable", "x")), isFault(web, new TypeError("x"))]).toEqual([false, true]);
     expect(actionsOf(web, "shell_exec")).toEqual(["run"]);

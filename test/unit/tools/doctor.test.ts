@@ -48,12 +48,12 @@ async function lines(
 }
 
 describe("the doctor", () => {
-  it("has nothing to say where everything is there", async () => {
+  it("reports no problem when everything is available", async () => {
     const found = await lines();
     expect([...found.values()].filter(({ status, id }) => status !== "ok" && id !== "disk")).toEqual([]);
     expect([...found.keys()]).toEqual(["commands", "engine", "image", "os-sandbox", "git", "ripgrep", "disk", "data-folder", "network"]);
-    expect(found.get("engine")?.message).toBe("Docker 28.1.0, by the socket.");
-    expect(found.get("image")?.message).toBe("lancelot-sandbox is ready (300 MB).");
+    expect(found.get("engine")?.message).toContain("Docker 28.1.0");
+    expect(found.get("image")?.message).toContain("300 MB");
   });
 
   const none = { engine: null, osSandbox: null, place: null, message: "Nothing can run commands.", nextStep: "Install one." } as const;
@@ -70,7 +70,7 @@ describe("the doctor", () => {
       "no engine, and bubblewrap",
       { engine: null },
       "engine",
-      { status: "warning", message: expect.stringContaining("in bubblewrap instead") as string },
+      { status: "warning", message: expect.stringContaining("bubblewrap") as string },
     ],
     ["no sandbox of the system beside an engine", { osSandbox: null }, "os-sandbox", { status: "warning" }],
     ["no sandbox of the system at all", none, "os-sandbox", { status: "missing", nextStep: expect.stringMatching(/\.$/) as string }],
@@ -89,7 +89,7 @@ describe("the doctor", () => {
     ],
     ["an image that was not looked for", { image: { ...sandbox.image, state: "unknown" } }, "image", { status: "warning" }],
     ["an image nobody needs", { engine: null }, "image", { status: "warning", action: null }],
-  ])("says what to do about %s", async (_, more, id, expected) => {
+  ])("gives the next step for %s", async (_, more, id, expected) => {
     expect((await lines(more)).get(id)).toMatchObject(expected);
   });
 
@@ -98,7 +98,7 @@ describe("the doctor", () => {
     ["git", "degraded", "warning"],
     ["ripgrep", "down", "missing"],
     ["ripgrep", "unknown", "warning"],
-  ])("says how %s is when it is %s", async (id, status, expected) => {
+  ])("reports %s when it is %s", async (id, status, expected) => {
     expect((await lines({}, { providers: [provider(id, status)] })).get(id)).toMatchObject({
       status: expected,
       message: `${id} is ${status}.`,
@@ -106,7 +106,7 @@ describe("the doctor", () => {
     });
   });
 
-  it("tells a network that is off, and the flag that switches it on", async () => {
+  it("reports network access that is off, with the flag that turns it on", async () => {
     expect((await lines({}, { networkEnabled: false })).get("network")).toMatchObject({
       status: "warning",
       nextStep: expect.stringContaining("TOOLS_NETWORK") as string,
@@ -114,20 +114,20 @@ describe("the doctor", () => {
     });
   });
 
-  it("tells files of the owner's that cannot be used", async () => {
+  it("reports configuration files that cannot be used", async () => {
     expect((await lines({}, { problems: ["Your config/tools.yaml cannot be used."] })).get("settings-0")).toMatchObject({
       status: "warning",
       message: "Your config/tools.yaml cannot be used.",
     });
   });
 
-  it("tells a data folder that is not there", async () => {
+  it("reports a missing data folder", async () => {
     const found = await lines({}, { dataDir: join(dataDir, "gone") });
     expect(found.get("data-folder")).toMatchObject({ status: "missing" });
     expect(found.get("disk")).toMatchObject({ status: "warning" });
   });
 
-  it("looks at everything itself first, and says nothing of paths", async () => {
+  it("checks all providers first, and reports no paths", async () => {
     const fixture = createToolsFixture({ given: { shells: [plainShell("one"), plainShell("two", { fault: "down" })] } });
     const found = await fixture.tools.routing.doctor();
     expect(found.find(({ id }) => id === "commands")).toMatchObject({ status: "ok", message: "one works." });
@@ -139,11 +139,11 @@ describe("the doctor", () => {
 });
 
 describe("where commands run", () => {
-  it("is not promised before it was looked at, then told with what to do", async () => {
+  it("is unknown before the first check, then has a next step", async () => {
     const shell = plainShell("one");
     const fixture = createToolsFixture({ given: { shells: [shell] } });
     const { routing } = fixture.tools;
-    expect(routing.sandbox.state()).toMatchObject({ place: null, message: "Where commands can run was not looked at yet.", engine: null });
+    expect(routing.sandbox.state()).toMatchObject({ place: null, engine: null });
     expect(routing.degraded()).toEqual([]);
     await routing.health();
     expect(routing.sandbox.state()).toMatchObject({
@@ -158,7 +158,7 @@ describe("where commands run", () => {
     fixture.close();
   });
 
-  it("the image is the engine's business: without one it says so", async () => {
+  it("image actions need a container engine", async () => {
     const fixture = createToolsFixture();
     for (const act of ["build", "cancelBuild", "restart"] as const)
       await expect(fixture.tools.routing.sandbox[act]()).rejects.toMatchObject({
@@ -167,12 +167,12 @@ describe("where commands run", () => {
       });
     expect(fixture.tools.routing.sandbox.state()).toMatchObject({
       place: null,
-      message: expect.stringContaining("Nothing here can run commands") as string,
+      message: expect.stringContaining("Install Docker, Podman or bubblewrap") as string,
     });
     fixture.close();
   });
 
-  it("with an engine it is told by it, and what it does is told on", async () => {
+  it("the state comes from the engine, and its changes are announced", async () => {
     const done: string[] = [];
     const heard: (() => void)[] = [];
     const topics: string[] = [];

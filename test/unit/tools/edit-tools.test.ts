@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";
 
-describe("edits applied at once (autonomous posture)", () => {
+describe("edits written directly (autonomous posture)", () => {
   let fixture: ToolsFixture;
   beforeEach(() => {
     fixture = createToolsFixture({ posture: "autonomous" });
@@ -64,7 +64,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect(fixture.read("x/y/new.ts")).toBe("new\n");
   });
 
-  it("applies a patch of several files, or none of it", async () => {
+  it("applies a patch of several files atomically", async () => {
     fixture.write("a.txt", "1\n2\n3\n");
     fixture.write("b.txt", "x\ny\n");
     const good = "--- a/a.txt\n+++ b/a.txt\n@@ -2,1 +2,1 @@\n-2\n+two\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+hello\n";
@@ -77,7 +77,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["1\ntwo\n3\n", "x\ny\n"]);
   });
 
-  it("takes back what a patch wrote when a later file of it cannot be written", async () => {
+  it("reverts the files of a patch when a later one cannot be written", async () => {
     fixture.write("a.txt", "1\n");
     fixture.write("b.txt", "2\n");
     chmodSync(fixture.path("b.txt"), 0o444);
@@ -89,7 +89,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "failure" });
   });
 
-  it("applies at once in crusader mode too, and shows it as an accepted change", async () => {
+  it("writes directly in crusader mode too, as an accepted change", async () => {
     fixture.governance.setPosture("supervised");
     fixture.write("a.txt", "1\n");
     const outcome = await fixture.run("write_file", { path: "a.txt", content: "2\n" }, { mode: "crusader" });
@@ -98,7 +98,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect(fixture.tools.changes.takeReview("q1")).toEqual({ open: 0, text: "" });
   });
 
-  it("renames and deletes by a patch, under review, once the owner allowed it", async () => {
+  it("renames and deletes by a patch, under review, after approval", async () => {
     fixture.governance.setPosture("supervised");
     fixture.answer("allow_once");
     fixture.write("old.txt", "1\n2\n");
@@ -120,7 +120,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect([fixture.read("old.txt"), fixture.read("gone.txt"), existsSync(fixture.path("new.txt"))]).toEqual(["1\n2\n", "x\n", false]);
   });
 
-  it("replaces a secret unseen, with approval, and keeps it out of the database", async () => {
+  it("replaces a secret without reading it, with approval, and keeps it out of the database", async () => {
     fixture.governance.setPosture("supervised");
     fixture.answer("allow_once");
     fixture.write(".env", "TOKEN=old-value-nobody-sees\n");
@@ -136,7 +136,7 @@ describe("edits applied at once (autonomous posture)", () => {
     expect(fixture.read(".env")).toBe("TOKEN=old-value-nobody-sees\n");
   });
 
-  it("asks before deleting, and says what the owner said", async () => {
+  it("asks before deleting, and reports the user's reason", async () => {
     fixture.write("a.txt", "1\n");
     fixture.answer("deny", "I need it");
     const refused = await fixture.run("delete_file", { path: "a.txt" });

@@ -125,7 +125,7 @@ describe("the router chooses", () => {
     expect(decide().provider).toBe(expected);
   });
 
-  it("and says why, and what is against the others", () => {
+  it("and gives the reason, and those against the others", () => {
     const { decide } = open([
       { id: "a", status: "down", priority: 5 },
       { id: "b" },
@@ -134,29 +134,29 @@ describe("the router chooses", () => {
     ]);
     expect(decide()).toEqual({
       provider: "b",
-      reason: "b is next in order. a cannot be used: a is down.",
+      reason: expect.stringContaining("a is down.") as string,
       alternatives: [
-        { provider: "c", usable: true, reason: "Tried when b cannot begin." },
+        { provider: "c", usable: true, reason: expect.stringContaining("b") as string },
         { provider: "a", usable: false, reason: "a is down." },
-        { provider: "d", usable: false, reason: "d is switched off. The owner can switch it on with the flag TOOLS_HOST_EXECUTION." },
+        { provider: "d", usable: false, reason: expect.stringContaining("TOOLS_HOST_EXECUTION") as string },
       ],
     });
   });
 
   it.each<[string, string, string | undefined, RegExp]>([
-    ["no such capability", "telepathy", undefined, /There is no capability telepathy\. There are: shell_exec, /],
+    ["no such capability", "telepathy", undefined, /telepathy.*shell_exec, /],
     ["a capability of a later version", "ui_builder", "scaffold", /not part of this version.*write_file/],
-    ["another of a later version", "vision_control", undefined, /not part of this version.*Ask the owner/],
-    ["an action nobody does", "shell_exec", "fly", /Nothing here does fly of running commands\. There are: run\./],
+    ["another of a later version", "vision_control", undefined, /not part of this version/],
+    ["an action nobody does", "shell_exec", "fly", /fly.*: run\./],
     ["no provider", "repo_ops", "status", /Install git/],
-  ])("nothing, and says in words why: %s", (_, capability, action, words) => {
+  ])("nothing, with a reason: %s", (_, capability, action, words) => {
     const { router } = open([{ id: "a" }]);
     const route = router.decide({ capability, ...(action === undefined ? {} : { action }) });
     expect(route.provider).toBeNull();
     expect(route.reason).toMatch(words);
   });
 
-  it("the next step comes with what cannot be used", async () => {
+  it("nothing, with the next step of a provider that is down", async () => {
     const { router } = open([{ id: "a", status: "down" }]);
     await expect(router.choose({ capability: "shell_exec" })).rejects.toMatchObject({
       code: "unavailable",
@@ -164,12 +164,12 @@ describe("the router chooses", () => {
     });
   });
 
-  it("nothing that its own provider says is off", () => {
+  it("no provider that reports itself as off", () => {
     expect(open([{ id: "a", status: "off" }]).decide().provider).toBeNull();
   });
 });
 
-describe("who is looked at before the choice", () => {
+describe("the router checks before the choice", () => {
   it.each<[string, Planted[], string[] | undefined, string[], string | null]>([
     ["nobody, when the first is known to be up", [{ id: "a" }, { id: "b", status: "unknown" }], undefined, [], "a"],
     [
@@ -202,21 +202,21 @@ describe("who is looked at before the choice", () => {
     expect(resolved.provider?.id ?? null).toBe(provider);
   });
 
-  it("not one that is barred anyway", async () => {
+  it("no provider that is not allowed", async () => {
     const { router, looked } = open([{ id: "a", status: "unknown", flag: "TOOLS_HOST_EXECUTION" }]);
     await router.resolve({ capability: "shell_exec" });
     expect(looked).toEqual([]);
   });
 });
 
-describe("what the owner prefers", () => {
-  it("counts from the moment it is written", () => {
+describe("the user's preferences", () => {
+  it("apply as soon as the file is written", () => {
     const { decide } = open([{ id: "a" }, { id: "b" }]);
     expect(decide().provider).toBe("a");
     writeFileSync(join(dataDir, "config/tools.yaml"), "version: 1\ncapabilities:\n  shell_exec: { order: [b], off: [a] }\n");
     expect(decide()).toMatchObject({
       provider: "b",
-      alternatives: [{ provider: "a", reason: "a is switched off in your config/tools.yaml." }],
+      alternatives: [{ provider: "a", reason: expect.stringContaining("config/tools.yaml") as string }],
     });
   });
 

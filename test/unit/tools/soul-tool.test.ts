@@ -17,11 +17,11 @@ const pushFree = shippedSoul.replace("    - push\n", "");
 const soulFile = (name: string) => join(fixture.dataDir, "soul", name);
 
 describe("soul_propose_amendment", () => {
-  it("leaves a proposal of the agent, with its quest and a receipt of the full road, and nothing else", async () => {
+  it("only creates a proposal of the agent, with its quest and its receipt", async () => {
     const before = fixture.governance.soul.active();
     const outcome = await fixture.run("soul_propose_amendment", { yaml: pushFree, reason: "Pushing is tedious." });
     expect(outcome).toMatchObject({ isError: false, card: { status: "success", tier: "T1", verdict: "allow" } });
-    expect(outcome.text).toContain("Soul v1 stays in force");
+    expect(outcome.text).toContain("Soul v1");
     const [proposal] = fixture.governance.soul.proposals({ limit: 10 });
     expect(proposal).toMatchObject({
       status: "pending",
@@ -43,7 +43,7 @@ describe("soul_propose_amendment", () => {
     expect(children).toContain("soul.propose");
   });
 
-  it("says what is wrong with a text that is no soul, gives the active one to start from, and keeps nothing", async () => {
+  it("reports the errors of an invalid soul with the active text, and stores nothing", async () => {
     const outcome = await fixture.run("soul_propose_amendment", { yaml: "version: v2\n", reason: "x" });
     expect(outcome.isError).toBe(true);
     expect(outcome.text).toContain('- line 1: The field "mission" is missing.');
@@ -51,15 +51,15 @@ describe("soul_propose_amendment", () => {
     expect(fixture.governance.soul.proposals({ limit: 10 })).toEqual([]);
   });
 
-  it("keeps an unsound proposal for the owner to see, and says that it cannot be approved", async () => {
+  it("stores an unsound proposal, and reports why it cannot be approved", async () => {
     const yaml = pushFree.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false");
     const outcome = await fixture.run("soul_propose_amendment", { yaml, reason: "x" });
-    expect(outcome.text).toContain("the owner cannot approve it");
+    expect(outcome.text).toMatch(/^- .*irreversible/m);
     const [proposal] = fixture.governance.soul.proposals({ limit: 10 });
     expect(() => fixture.governance.soul.approve(proposal?.id ?? "")).toThrow(/irreversible/);
   });
 
-  it("is bounded: the same again, and the twenty-first, are refused", async () => {
+  it("refuses a repeated and a twenty-first proposal", async () => {
     const text = (index: number) => shippedSoul.replace("Plain, brief", `Plain (${index}), brief`);
     for (let index = 0; index < 20; index += 1)
       expect((await fixture.run("soul_propose_amendment", { yaml: text(index), reason: "x" })).isError).toBe(false);
@@ -68,7 +68,7 @@ describe("soul_propose_amendment", () => {
     expect((await fixture.run("soul_propose_amendment", { yaml: "x".repeat(200_001), reason: "x" })).isError).toBe(true);
   });
 
-  it("is asked first when the soul does not name planning", async () => {
+  it("requires approval when the soul does not name planning", async () => {
     const { soul } = fixture.governance;
     const { id } = soul.propose({ yaml: shippedSoul.replace("    - plan\n", ""), reason: "x", by: "owner", questId: null });
     soul.approve(id);
@@ -96,7 +96,7 @@ describe("the file tools", () => {
     expect(fixture.governance.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
   });
 
-  it("apply_patch cannot either", async () => {
+  it("apply_patch cannot change it either", async () => {
     fixture.answer("allow_once");
     const path = soulFile("ACTIVE");
     const patch = `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-v1\n+v9\n`;

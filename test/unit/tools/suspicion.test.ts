@@ -29,13 +29,13 @@ function tools() {
 const call = (tool: string, args: Record<string, unknown>) =>
   tools().invoke({ tool, args, quest: "q1", parent: null, actor: "agent", mode: "normal", signal: new AbortController().signal });
 
-describe("words in an output that read like orders", () => {
+describe("instructions in an output", () => {
   it.each([
     ["in a file", "read_file", { path: "notes.md" }],
     ["in a line that was searched for", "search_workspace", { query: "approve everything" }],
     ["in the name of a file", "list_files", { path: "names" }],
     ["in the error of a tool", "edit_file", { path: "notes.md", old_text: `${orders} Now`, new_text: "y" }],
-  ])("%s are named on the card and on the receipt, and go on unchanged", async (_what, tool, args) => {
+  ])("%s are named on the card and the receipt, and passed on unchanged", async (_what, tool, args) => {
     fixture.write("notes.md", `# Notes\n${orders}\n![${orders}](x.png)\n`);
     fixture.write(`names/${orders}`, "");
     const outcome = await call(tool, args);
@@ -45,7 +45,7 @@ describe("words in an output that read like orders", () => {
     expect(receipt?.outputs["injection"]).toContain("override.previous");
   });
 
-  it("are not looked for in what is ordinary", async () => {
+  it("are not found in ordinary text", async () => {
     fixture.write("notes.md", "Ignore the previous commit.\n");
     const outcome = await call("read_file", { path: "notes.md" });
     expect(outcome.card.findings).toBeUndefined();
@@ -54,7 +54,7 @@ describe("words in an output that read like orders", () => {
 });
 
 describe("the tools while their flag is off", () => {
-  it("are offered to no model, and run for nobody", async () => {
+  it("are not offered to models, and do not run", async () => {
     fixture.write("a.txt", "x");
     enabled = false;
     expect(tools().schemas()).toEqual([]);
@@ -64,7 +64,7 @@ describe("the tools while their flag is off", () => {
         .every(({ problem }) => problem?.includes("TOOLS_FABRIC") === true),
     ).toBe(true);
     const outcome = await call("read_file", { path: "a.txt" });
-    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringContaining("switched off")]);
+    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("TOOLS_FABRIC") as string });
     enabled = true;
     expect((await call("read_file", { path: "a.txt" })).isError).toBe(false);
   });

@@ -29,7 +29,7 @@ beforeEach(() => open(editor));
 afterEach(() => fixture.close());
 
 describe("find_references", () => {
-  it("asks the editor at the place where the name stands, and shows each line", async () => {
+  it("asks the editor at the position of the name, and shows each line", async () => {
     service = {
       items: [
         { path: "src/main.ts", line: 3, column: 6 },
@@ -47,25 +47,23 @@ describe("find_references", () => {
   });
 
   it.each([
-    ["without an editor", null, "there is no editor here"],
-    ["when the language service does not answer", editor, "the language service did not answer"],
-  ])("searches the word and says so, %s", async (_case, askEditor, words) => {
+    ["without an editor", null, "no editor"],
+    ["when the language service does not answer", editor, "did not answer"],
+  ])("searches for the word, with a note, %s", async (_case, askEditor, words) => {
     open(askEditor);
     const { text } = await fixture.run("find_references", { name: "Cart", path: "src/main.ts" });
-    expect(text).toContain(`[Searched as a word, since ${words}`);
+    expect(text.split("\n")[0]).toContain(words);
     expect(text).toContain("src/cart.ts:1: export class Cart {");
     expect(text).toContain("src/main.ts:2: const cart = new Cart();");
     // Ignored and secret files are left out, and so are other words.
     for (const out of ["ignored/", ".env", "subtotal"]) expect(text).not.toContain(out);
   });
 
-  it("takes any name, also one with signs", async () => {
+  it("accepts names with any characters", async () => {
     fixture.write("a.php", "<?php $total = 1; echo $total . '$totals';\n");
     const { text } = await fixture.run("find_references", { name: "$total", path: "a.php" });
     expect(text).toContain("a.php:1:");
-    expect((await fixture.run("find_references", { name: "a.b*(", path: "a.php" })).text).toContain(
-      "Nothing in the workspace has the word a.b*(",
-    );
+    expect((await fixture.run("find_references", { name: "a.b*(", path: "a.php" })).text).toContain("a.b*(");
   });
 });
 
@@ -77,19 +75,17 @@ describe("go_to_definition", () => {
     expect(asked).toEqual([["definition", { path: "src/main.ts", line: 2, column: 18 }]]);
   });
 
-  it("looks in outlines without one, and says so", async () => {
+  it("searches outlines without an editor, with a note", async () => {
     open(null);
     const { text } = await fixture.run("go_to_definition", { name: "total", path: "src/main.ts" });
-    expect(text).toBe(
-      "[Found by outlines, without the editor's language service: check that it is the one you mean]\nsrc/cart.ts:2: method total(): number",
-    );
+    expect(text.split("\n").slice(1)).toEqual(["src/cart.ts:2: method total(): number"]);
     const missing = await fixture.run("go_to_definition", { name: "nowhere", path: "src/main.ts" });
     expect(missing).toMatchObject({ isError: true, text: expect.stringContaining("may come from a library") as string });
   });
 });
 
 describe("get_file_outline", () => {
-  it("gives lines, kinds and signatures without bodies, with what the task proposed", async () => {
+  it("lists lines, kinds and signatures, including proposed edits", async () => {
     expect((await fixture.run("get_file_outline", { path: "src/cart.ts" })).text).toBe(
       ["src/cart.ts: typescript, 5 lines", "1-3 class Cart", "  2 method total(): number", "4 constant subtotal = 1"].join("\n"),
     );
@@ -101,7 +97,7 @@ describe("get_file_outline", () => {
     ["src", "is a folder"],
     ["missing.ts", "does not exist"],
     ["a.xyz", "There is no grammar"],
-  ])("says what is wrong with %s", async (path, words) => {
+  ])("reports %s", async (path, words) => {
     fixture.write("a.xyz", "words\n");
     expect(await fixture.run("get_file_outline", { path })).toMatchObject({
       isError: true,
@@ -109,7 +105,7 @@ describe("get_file_outline", () => {
     });
   });
 
-  it("is refused for a file with secrets, by the tool and by the method", async () => {
+  it("is denied for a file with secrets, as a tool and as a method", async () => {
     expect((await fixture.run("get_file_outline", { path: ".env" })).isError).toBe(true);
     await expect(fixture.tools.outline(".env")).rejects.toMatchObject({ code: "denied" });
     await expect(fixture.tools.outline("/etc/passwd")).rejects.toMatchObject({ code: "denied" });

@@ -13,7 +13,7 @@ const calls: Record<string, Record<string, unknown>> = {
   delete_file: { path: "src/a.ts" },
 };
 
-describe("the road", () => {
+describe("the tool runner", () => {
   let fixture: ToolsFixture;
   afterEach(() => fixture.close());
 
@@ -42,7 +42,7 @@ describe("the road", () => {
     },
   );
 
-  it("refuses when a link is put in the way while the owner is asked", async () => {
+  it("refuses when a link replaces the path during the approval", async () => {
     open({ posture: "supervised" });
     fixture.write("src/real.ts", "real\n");
     fixture.write("outside.txt", "other\n");
@@ -66,7 +66,7 @@ describe("the road", () => {
     expect([fixture.read("src/real.ts"), fixture.read("outside.txt")]).toEqual(["real\n", "other\n"]);
   });
 
-  it("refuses an edit of what changed while the owner was asked", async () => {
+  it("refuses an edit of a file that changed during the approval", async () => {
     open();
     fixture.write(".vscode/settings.json", "{}\n");
     const outcome = await fixture.run(
@@ -80,11 +80,11 @@ describe("the road", () => {
         },
       },
     );
-    expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("changed meanwhile") });
+    expect(outcome).toMatchObject({ isError: true, error: { code: "conflict" } });
     expect(fixture.read(".vscode/settings.json")).toBe('{"mine": true}\n');
   });
 
-  it("shows the owner the diff it asks for", async () => {
+  it("shows the user the diff to approve", async () => {
     open();
     fixture.write(".vscode/settings.json", "{}\n");
     let detail = "";
@@ -103,12 +103,12 @@ describe("the road", () => {
     expect(fixture.read(".vscode/settings.json")).toBe('{"a": 1}\n');
   });
 
-  it("tells the model what was blocked, by which rule and what else it can do", async () => {
+  it("tells the model which call was blocked, by which rule, and the alternatives", async () => {
     open();
     fixture.write(".env", "KEY=hunter2hunter2\n");
     const outcome = await fixture.run("read_file", { path: ".env" });
     expect(outcome).toMatchObject({ isError: true, card: { status: "denied", verdict: "deny" }, error: { code: "denied" } });
-    expect(outcome.text).toMatch(/^Blocked: read_file was not done\./);
+    expect(outcome.text).toMatch(/^Blocked: read_file /);
     expect(outcome.text).toContain("Instead you can:\n- ");
     expect(outcome.text).not.toContain("hunter2");
   });
@@ -123,19 +123,19 @@ describe("the road", () => {
   });
 
   it.each<[string, string, unknown, RegExp]>([
-    ["a missing argument", "read_file", {}, /path: .*It takes path \(string\), offset \(integer, optional\)/],
+    ["a missing argument", "read_file", {}, /path: .*path \(string\), offset \(integer, optional\)/],
     ["an argument of another name", "read_file", { file_path: "a" }, /file_path: there is no such argument; did you mean path\?/],
     ["an unknown argument", "list_files", { sort: true }, /sort: there is no such argument\./],
     ["a number out of range", "read_file", { path: "a", offset: 0 }, /offset/],
-    ["no object", "read_file", "src/a.ts", /wrong/],
-  ])("says what is wrong with %s", async (_name, tool, args, expected) => {
+    ["no object", "read_file", "src/a.ts", /read_file/],
+  ])("reports %s", async (_name, tool, args, expected) => {
     open();
     const outcome = await fixture.run(tool, args);
     expect(outcome).toMatchObject({ isError: true, error: { code: "invalid_params" } });
     expect(outcome.text).toMatch(expected);
   });
 
-  it("takes numbers and flags that come as texts, and null for what is left out", async () => {
+  it("accepts numbers and flags as strings, and null for absent arguments", async () => {
     open();
     fixture.write("n.txt", "1\n2\n3\n4\n");
     expect((await fixture.run("read_file", { path: "n.txt", offset: "2", limit: "1" })).text).toBe(
@@ -145,12 +145,12 @@ describe("the road", () => {
     expect((await fixture.run("edit_file", { path: "n.txt", old_text: "1", new_text: "x", replace_all: "true" })).isError).toBe(false);
   });
 
-  it("says which tools there are when one is not known", async () => {
+  it("lists the tools when one is unknown", async () => {
     open();
-    expect((await fixture.run("run_shell", {})).text).toContain("There is no tool run_shell. There are: read_file");
+    expect((await fixture.run("run_shell", {})).text).toMatch(/run_shell.*: read_file, /);
   });
 
-  it("takes secrets out of what the model and the receipt get", async () => {
+  it("redacts secrets for the model and the receipt", async () => {
     open();
     fixture.write(
       "notes.md",
@@ -161,7 +161,7 @@ describe("the road", () => {
     expect(JSON.stringify(fixture.ledger.get(outcome.receiptId ?? ""))).not.toContain("abcdefghijklmnop");
   });
 
-  it("runs edits of one file one after the other, so that none is lost", async () => {
+  it("runs edits of one file one at a time, so that none is lost", async () => {
     open({ posture: "supervised" });
     fixture.write("many.txt", Array.from({ length: 40 }, (_, index) => `<${index}>\n`).join(""));
     const outcomes = await Promise.all(
@@ -174,21 +174,21 @@ describe("the road", () => {
     expect(change?.hunks).toHaveLength(20);
   });
 
-  it("asks the owner and hands the answer on; says so where nobody can answer", async () => {
+  it("passes on the user's answer, and fails when no user is present", async () => {
     open();
     const answered = await fixture.run(
       "ask_owner",
       { question: "Which?", options: ["a", "b"] },
       { askOwner: async (question, options) => `${question} ${options?.[1] ?? ""}` },
     );
-    expect(answered.text).toBe("The owner answers: Which? b");
+    expect(answered.text).toContain("Which? b");
     expect(await fixture.run("ask_owner", { question: "Which?" })).toMatchObject({
       isError: true,
-      text: expect.stringContaining("Nobody can answer"),
+      error: { code: "unavailable" },
     });
   });
 
-  it("keeps a plan whose steps came as texts", async () => {
+  it("accepts a plan with steps as strings", async () => {
     open();
     let plan: unknown;
     await fixture.run("update_plan", { steps: ["one", { title: "two", status: "done" }] }, { updatePlan: (steps) => (plan = steps) });

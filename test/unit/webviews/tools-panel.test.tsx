@@ -139,7 +139,7 @@ describe("the panel Tools", () => {
     expect(
       [...root.querySelectorAll(".doctor li")].map((line) => line.querySelector("button")?.getAttribute("data-testid") ?? null),
     ).toEqual(sampleDoctor.map(({ id, action }) => (action === null ? null : `fix:${id}`)));
-    expect(text()).toContain("Free some space soon.");
+    expect(text()).toContain("Free up disk space soon.");
     const flags = sampleDoctor.find(({ action }) => action === "open_flags");
     void act(() => buttonIn(root, `fix:${flags?.id}`).click());
     expect(view.posted.at(-1)?.["ui"]).toEqual({ action: "command", command: "lancelot.setFlag" });

@@ -23,7 +23,7 @@ describe("git tools", () => {
   afterEach(() => room.close());
 
   it("show status, diff and log", async () => {
-    expect((await room.run("git_status", {})).text).toBe("## main\nNothing is changed.");
+    expect((await room.run("git_status", {})).text).toBe("## main\nNo changes.");
     room.write("a.txt", "two\n");
     room.write("dir/b.txt", "c\n");
     room.write("new.txt", "n\n");

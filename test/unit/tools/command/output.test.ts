@@ -30,7 +30,7 @@ describe("plain text of a terminal", () => {
 });
 
 describe("head and tail", () => {
-  it("keeps a short text whole, whatever pieces it comes in", () => {
+  it("keeps a short text complete, in any chunks", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 20 }), { maxLength: 10 }), (pieces) => {
         const kept = createHeadAndTail(300, 300);
@@ -40,7 +40,7 @@ describe("head and tail", () => {
     );
   });
 
-  it("drops the middle of a long one by whole lines, and counts it", () => {
+  it("drops whole lines from the middle of a long text, and counts them", () => {
     const kept = createHeadAndTail(9, 40);
     const lines = Array.from({ length: 500 }, (_, index) => `line ${String(index).padStart(3, "0")}\n`);
     for (const line of lines) kept.add(line);
@@ -57,7 +57,7 @@ describe("head and tail", () => {
 });
 
 describe("redaction of a stream", () => {
-  it("finds a secret whatever pieces it comes in", () => {
+  it("finds a secret in any chunks", () => {
     const text = `first\nexport TOKEN is ${token} here\nlast`;
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
@@ -72,7 +72,7 @@ describe("redaction of a stream", () => {
     );
   });
 
-  it("holds a private key until its end, also when nothing comes for a while", () => {
+  it("buffers a private key until its end, also during a pause", () => {
     const body = Array.from({ length: 12 }, () => "MIIEpAIBAAKCAQEAxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyz1234");
     const stream = createSafeStream(redactor);
     let out = stream.add("a\n-----BEGIN RSA PRIVATE KEY-----\n");
@@ -82,7 +82,7 @@ describe("redaction of a stream", () => {
     expect(out).toMatch(/^a\n\[redacted:[a-z_ -]+\]\nb\n$/);
   });
 
-  it("passes on a line without an end before it grows without bound", () => {
+  it("releases a line without an end before it exceeds the limit", () => {
     const stream = createSafeStream(redactor);
     let passed = 0;
     for (let index = 0; index < 100; index += 1) passed += stream.add("x".repeat(1_000)).length;
@@ -100,7 +100,7 @@ describe("output of a command", () => {
     return { pieces, output: createCommandOutput({ redactor, onText: (piece) => pieces.push(piece) }) };
   };
 
-  it("joins letters that were cut in two, and never half a line of one stream with half a line of the other", () => {
+  it("joins split characters, and never joins lines of different streams", () => {
     const { output, pieces } = watch();
     const [head, tail] = [bytes("größe\n").slice(0, 3), bytes("größe\n").slice(3)];
     output.add("stdout", head);
@@ -118,7 +118,7 @@ describe("output of a command", () => {
     expect(pieces).toEqual([{ offset: 0, text: "Continue? [y/N] " }]);
   });
 
-  it("gathers what comes quickly, tells every piece once and where it stands", () => {
+  it("batches output, and sends each part once with its offset", () => {
     const { output, pieces } = watch();
     for (let index = 0; index < 1_000; index += 1) output.add("stdout", bytes(`line ${index}\n`));
     vi.advanceTimersByTime(60);
@@ -129,7 +129,7 @@ describe("output of a command", () => {
     expect(output.live()).toEqual({ text: pieces.map(({ text }) => text).join(""), skipped: 0 });
   });
 
-  it("holds no more of a flood than a card shows, and says how much is gone", () => {
+  it("keeps no more of a large output than a card shows, and counts the rest", () => {
     const { output, pieces } = watch();
     const line = `${"y".repeat(99)}\n`;
     for (let index = 0; index < 20_000; index += 1) output.add("stdout", bytes(line));
@@ -140,10 +140,10 @@ describe("output of a command", () => {
     const last = pieces.at(-1);
     expect((last?.offset ?? 0) + (last?.text.length ?? 0)).toBe(2_000_000);
     expect(output.text().length).toBeLessThan(20_000);
-    expect(output.text()).toMatch(/\n\[… 19\d{3} lines left out …\]\n/);
+    expect(output.text()).toMatch(/\n\[… 19\d{3} lines omitted …\]\n/);
   });
 
-  it("shows no secret, neither to the card nor to the model", () => {
+  it("shows no secret to the card or the model", () => {
     const { output, pieces } = watch();
     output.add("stdout", bytes(`token=${token.slice(0, 20)}`));
     output.add("stdout", bytes(`${token.slice(20)}\n`));

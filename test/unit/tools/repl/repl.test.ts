@@ -43,12 +43,12 @@ describe("ls", () => {
     expect(await textOf("ls -r src")).toBe("b.ts\na.ts");
   });
 
-  it("shows a name with a line feed in it on one line", async () => {
+  it("shows a name with a line feed on one line", async () => {
     fixture.write("src/odd\nname", "");
     expect(await textOf("ls src")).toBe("a.ts\nb.ts\nodd?name");
   });
 
-  it("leaves a receipt on the same road as any tool", async () => {
+  it("leaves a receipt like any tool", async () => {
     const outcome = await run("ls -la src");
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({
       actionName: "repl.ls",
@@ -61,20 +61,20 @@ describe("ls", () => {
 });
 
 describe("cat", () => {
-  it("shows files whole, one after the other, with numbers on request", async () => {
+  it("shows complete files in order, with numbers on request", async () => {
     expect(await textOf("cat 'docs/read me.md' src/b.ts")).toBe("# Title\nTotal is a word.\nimport { a } from './a.ts';\n");
     expect(await textOf("cat -n src/a.ts")).toBe("     1\texport const a = 1;\n     2\texport const total = a + 1;");
     expect(await textOf("cat empty.txt")).toBe("");
   });
 
-  it("bounds long files and says so", async () => {
+  it("truncates long files with a note", async () => {
     fixture.write("long.txt", `${"x".repeat(80)}\n`.repeat(5_000));
     const text = await textOf("cat long.txt");
     expect(Buffer.byteLength(text)).toBeLessThan(27_000);
     expect(text).toMatch(/\[cut: \d+ more lines/);
   });
 
-  it("takes secrets out of what it shows", async () => {
+  it("redacts secrets", async () => {
     fixture.write("notes.txt", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8 end\n");
     const text = await textOf("cat notes.txt");
     expect(text).toContain("[redacted:");
@@ -86,7 +86,7 @@ describe("cat", () => {
     ["cat src", "invalid_params", /is a folder/],
     ["cat bin.dat", "invalid_params", /not a text file/],
     ["cat", "invalid_params", /Name a file/],
-    ["cat -z a", "invalid_params", /There is no option -z/],
+    ["cat -z a", "invalid_params", /-z/],
     ["cat .env", "denied", /Tools do not read them/],
     ["cat src/../.env", "denied", /Tools do not read them/],
     ["cat ./src/.././/.env", "denied", /Tools do not read them/],
@@ -134,7 +134,7 @@ describe("grep", () => {
     ["grep -- -x src/a.ts", "Nothing matches."],
   ])("%s", async (command, text) => expect(await textOf(command)).toBe(text));
 
-  it("never shows a line of a secret file, asked by name or found in a folder", async () => {
+  it("never shows a line of a secret file, by name or in a folder", async () => {
     expect((await refusal("grep KEY .env")).code).toBe("denied");
     expect(await textOf("grep -rn API_KEY .")).toBe("Nothing matches.");
     expect(await textOf("grep -rl API_KEY")).toBe("Nothing matches.");
@@ -143,14 +143,14 @@ describe("grep", () => {
   it.each([
     ["grep '(' src/a.ts", /did not work/],
     ["grep x", /Name a file/],
-    ["grep", /Name what to look for/],
+    ["grep", /^grep: /],
     ["grep x src", /Search it with -r/],
-    ["grep -f patterns src/a.ts", /not read from files/],
-    ["grep --pre=sh x src/a.ts", /There is no option --pre/],
+    ["grep -f patterns src/a.ts", /-e/],
+    ["grep --pre=sh x src/a.ts", /--pre/],
     ["grep -A many x src/a.ts", /takes a number/],
   ])("%s", async (command, words) => expect((await refusal(command)).text).toMatch(words));
 
-  it("takes a pattern that looks like an option of the search program for what it is", async () => {
+  it("treats a pattern that looks like an option of ripgrep as a pattern", async () => {
     expect(await textOf("grep -e --pre=sh src/a.ts")).toBe("Nothing matches.");
   });
 });
@@ -169,11 +169,11 @@ describe("find", () => {
   ])("%s", async (command, text) => expect(await textOf(command)).toBe(text));
 
   it.each(["-exec rm {} +", "-execdir sh", "-ok rm", "-delete", "-fprint x", "-fprintf x y", "-fls x", "-files0-from x"])(
-    "does nothing with what it finds: %s",
+    "refuses expressions with effects: %s",
     async (expression) => {
       const before = snapshotTree(fixture.workspace);
       const { code, text } = await refusal(`find . -name '*.ts' ${expression}`);
-      expect([code, text]).toEqual(["invalid_params", expect.stringMatching(/is not run here/)]);
+      expect([code, text]).toEqual(["invalid_params", expect.stringContaining(expression.split(" ")[0] ?? "")]);
       expect(snapshotTree(fixture.workspace)).toEqual(before);
     },
   );
@@ -190,7 +190,7 @@ describe("find", () => {
 });
 
 describe("cp", () => {
-  it("copies a file with its rights, after a checkpoint that brings back what was there", async () => {
+  it("copies a file with its mode, after a checkpoint that can restore the target", async () => {
     chmodSync(fixture.path("src/a.ts"), 0o755);
     fixture.write("dist/a.ts", "old\n");
     const outcome = await run("cp src/a.ts dist/a.ts", "q1");
@@ -220,13 +220,13 @@ describe("cp", () => {
     for (const path of made) expect(existsSync(fixture.path(path))).toBe(true);
   });
 
-  it("keeps what is there with -n", async () => {
-    expect(await textOf("cp -n src/a.ts src/b.ts")).toContain("Nothing was done");
+  it("keeps existing files with -n", async () => {
+    expect(await textOf("cp -n src/a.ts src/b.ts")).not.toContain("→");
     expect(fixture.read("src/b.ts")).toContain("import");
   });
 
   it.each([
-    ["cp src/a.ts", /Name what, and where to/],
+    ["cp src/a.ts", /^cp: /],
     ["cp missing x", /does not exist/],
     ["cp src copy", /Copy it with -r/],
     ["cp src/a.ts src/a.ts", /same file/],
@@ -234,7 +234,7 @@ describe("cp", () => {
     ["cp src/a.ts src/b.ts x", /is not a folder/],
     ["cp -r src src/inner", /into itself/],
     ["cp src/a.ts nowhere/", /does not exist/],
-    ["cp -s src/a.ts link", /Links are not made/],
+    ["cp -s src/a.ts link", /^cp: /],
     ["cp .env env.txt", /Tools do not read them/],
     ["cp -r . copy", /into itself/],
   ])("%s", async (command, words) => {
@@ -243,7 +243,7 @@ describe("cp", () => {
     expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 
-  it("does not carry a secret along in a folder", async () => {
+  it("does not copy a secret in a folder", async () => {
     fixture.write("conf/.env", "PASSWORD=hunter2hunter2\n");
     fixture.write("conf/plain.txt", "x\n");
     const { code } = await refusal("cp -r conf copy");
@@ -252,7 +252,7 @@ describe("cp", () => {
   });
 
   it.each(["cp src/a.ts .vscode/settings.json", "cp src/a.ts .git/hooks/pre-commit", "cp src/a.ts ../beyond.ts"])(
-    "%s waits for the owner, whose no leaves nothing",
+    "%s requires approval, and a denial changes nothing",
     async (command) => {
       fixture.answer("deny", "No.");
       const before = snapshotTree(join(fixture.workspace, ".."), (path) => path.includes("/data"));
@@ -271,7 +271,7 @@ describe("cp", () => {
 });
 
 describe("mv", () => {
-  it("is a write and a deletion, which the owner is asked for", async () => {
+  it("is a write and a deletion, which require approval", async () => {
     fixture.answer("allow_once");
     const outcome = await run("mv src/b.ts src/c.ts");
     expect([outcome.isError, outcome.text]).toEqual([false, "src/b.ts → src/c.ts"]);
@@ -282,7 +282,7 @@ describe("mv", () => {
     expect([existsSync(fixture.path("src/c.ts")), existsSync(fixture.path("src/b.ts"))]).toEqual([false, true]);
   });
 
-  it("leaves everything when the owner says no", async () => {
+  it("changes nothing when the user denies it", async () => {
     fixture.answer("deny", "Keep it.");
     const before = snapshotTree(fixture.workspace);
     expect((await refusal("mv src/b.ts src/c.ts")).text).toContain("Keep it.");
@@ -290,6 +290,8 @@ describe("mv", () => {
   });
 
   it("does not move folders", async () => {
-    expect((await refusal("mv src lib")).text).toMatch(/only single files are moved/);
+    const before = snapshotTree(fixture.workspace);
+    expect((await refusal("mv src lib")).text).toMatch(/^mv: src /);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 });

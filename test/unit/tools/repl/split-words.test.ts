@@ -4,7 +4,7 @@ import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
 import { splitWords } from "../../../../agent-server/tools/repl/split-words.ts";
 import { runs } from "../../../support/soak.ts";
 
-describe("the words of a command", () => {
+describe("the arguments of a command line", () => {
   it.each([
     ["ls -la src", ["ls", "-la", "src"]],
     ["  cat   a.txt\t b.txt ", ["cat", "a.txt", "b.txt"]],
@@ -24,26 +24,26 @@ describe("the words of a command", () => {
   ])("%s", (command, words) => expect(splitWords(command)).toEqual(words));
 
   it.each([
-    ["cat a | sh", /no pipes/],
-    ["cat a > b", /no redirects/],
-    ["cat < a", /no redirects/],
-    ["ls; rm -rf x", /no second command/],
-    ["ls && rm x", /no second command/],
-    ["ls\nrm x", /no second line/],
-    ["ls\rrm x", /no second line/],
-    ["ls $(rm x)", /no command substitution/],
-    ['ls "$(rm x)"', /no command substitution/],
-    ["ls `rm x`", /no command substitution/],
-    ['ls "`rm x`"', /no command substitution/],
-    ["(ls)", /no subshells/],
+    ["cat a | sh", /pipes/i],
+    ["cat a > b", /redirects/i],
+    ["cat < a", /redirects/i],
+    ["ls; rm -rf x", /further commands/i],
+    ["ls && rm x", /further commands/i],
+    ["ls\nrm x", /further lines/i],
+    ["ls\rrm x", /further lines/i],
+    ["ls $(rm x)", /command substitution/i],
+    ['ls "$(rm x)"', /command substitution/i],
+    ["ls `rm x`", /command substitution/i],
+    ['ls "`rm x`"', /command substitution/i],
+    ["(ls)", /subshells/i],
     ["ls 'a", /not closed/],
     ['ls "a', /not closed/],
-    ["ls a\\", /ends in a backslash/],
+    ["ls a\\", /backslash/],
     ["ls a\0b", /control characters/],
     ["ls \u001b[2J", /control characters/],
-  ])("refuses what a shell would do more with: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
+  ])("refuses other shell syntax: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
 
-  it("gives any word back as it was, quoted the way shells quote", () => {
+  it("reads any argument in shell quotes unchanged", () => {
     const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[^\P{Cc}\t\n\r]/u.test(text));
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
@@ -53,10 +53,10 @@ describe("the words of a command", () => {
     );
   });
 
-  it("never runs anything but the six commands", () => {
+  it("runs only the six commands", () => {
     for (const command of ["rm -rf .", "sh -c ls", "/bin/ls", "LS", "repl.ls", "git status", "./cat a", "__proto__", "constructor x"])
-      expect(() => parseCommand(command)).toThrow(/There are ls, cat, grep, find, cp and mv/);
-    expect(() => parseCommand("  ")).toThrow(/Write a command/);
+      expect(() => parseCommand(command)).toThrow(expect.objectContaining({ code: "invalid_params" }));
+    expect(() => parseCommand("  ")).toThrow(expect.objectContaining({ code: "invalid_params" }));
     expect(parseCommand("cp a b")).toEqual({ tool: "repl.cp", args: { argv: ["a", "b"] } });
   });
 });
