@@ -15,28 +15,28 @@ import {
 
 type Deps = Pick<TurnDeps, "store" | "models" | "classify">;
 
-/** The first word is not held up by longer than this to learn what kind of request it answers (ms); words alone tell then. */
-const patienceMs = 400;
+/** How long (ms) the intent classifier may delay the answer. Rules classify the request after that. */
+const classifyTimeoutMs = 400;
 
 /**
- * Where the next call of a run goes. What kind of work it is, is found once for each message of the owner and kept.
- * @throws LancelotError `unavailable` with the next step when nothing can answer
+ * Chooses the route of the next model call. Each message of the user is classified once.
+ * @throws LancelotError `unavailable` with the next step when no model can answer
  */
 export async function routeStep(deps: Deps, run: Run): Promise<Route> {
   const { store, models } = deps;
   const { override } = store.quest(run.questId);
-  const asked = lastAsked(store, run.questId);
+  const request = lastRequest(store, run.questId);
   const before = run.routing;
   const sameChoice = before !== null && JSON.stringify(before.override) === JSON.stringify(override);
   const routing: RunRouting =
-    before !== null && before.messageId === asked?.id && sameChoice
+    before !== null && before.messageId === request?.id && sameChoice
       ? before
       : {
-          messageId: asked?.id ?? "",
+          messageId: request?.id ?? "",
           type: await typeOf(deps, run),
-          text: asked === undefined ? "" : withoutCrusader(userText(asked)),
+          text: request === undefined ? "" : withoutCrusader(userText(request)),
           override,
-          // The owner's choice begins anew; their words to a loop that runs may lift it, never lower it.
+          // A new override resets the route. A further message to a running loop may raise its lane, but never lower it.
           route: sameChoice ? before.route : null,
           next: sameChoice ? before.next : null,
         };
@@ -49,77 +49,76 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
 }
 
 /**
- * After a step failed: whether the task goes on with another model. What could not be used stands in the chat, and what the failed
- * try streamed is taken back.
- * @param message the answer that failed, still open; absent where none was begun
- * @returns null when it goes on, else the error that ends the run
+ * Switches to another model after a step failed, if one is available. Replaces the streamed text of the failed answer by the reason.
+ * @param message the failed answer, still open; absent when none was started
+ * @returns null after the switch, else the error that ends the run
  */
 export async function failOver(deps: Deps, run: Run, route: Route, error: unknown, message?: Message): Promise<unknown> {
   let next: Route | null;
   try {
     next = await deps.models.reroute(route, error);
-  } catch (instead) {
-    return instead;
+  } catch (rerouteError) {
+    return rerouteError;
   }
   run.controller.signal.throwIfAborted();
   if (next === null) return error;
-  const words = switchModel(run, next);
-  if (message === undefined) deps.store.addMessage({ questId: run.questId, role: "assistant", parts: [words] });
+  const reason = switchModel(run, next);
+  if (message === undefined) deps.store.addMessage({ questId: run.questId, role: "assistant", parts: [reason] });
   else {
     const { answeredBy: _, ...rest } = message;
-    deps.store.saveMessage({ ...rest, parts: [words], open: false }, null);
+    deps.store.saveMessage({ ...rest, parts: [reason], open: false }, null);
   }
   return null;
 }
 
 /**
- * After answers that were of no use (the same call failing again and again, no words at all): whether a stronger model takes over. What
- * was said and done stays. @returns null when none does
+ * Switches to a stronger model after unusable answers (repeated identical failures, or an empty answer). The conversation is kept.
+ * @returns the reason for the chat; null when no stronger model is available
  */
-export async function escalate({ models }: Deps, run: Run, why: string): Promise<Notice | null> {
+export async function escalate({ models }: Deps, run: Run, problem: string): Promise<Notice | null> {
   const route = run.routing?.route;
   if (route === undefined || route === null) return null;
-  const useless = new LancelotError("unavailable", why, { data: { reason: "answer" } });
-  const next = await models.reroute(route, useless).catch(() => null);
+  const cause = new LancelotError("unavailable", problem, { data: { reason: "answer" } });
+  const next = await models.reroute(route, cause).catch(() => null);
   run.controller.signal.throwIfAborted();
   return next === null ? null : switchModel(run, next);
 }
 
 function switchModel(run: Run, next: Route): Notice {
   if (run.routing !== null) run.routing.next = next;
-  // What one model could not do says nothing about the other.
+  // The failures of one model say nothing about the next one.
   run.failures = createFailureCounter();
   return notice("warning", next.notice ?? next.rationale);
 }
 
-function lastAsked(store: QuestStore, questId: string): Message | undefined {
-  return asked(store, questId).at(-1);
+function lastRequest(store: QuestStore, questId: string): Message | undefined {
+  return requests(store, questId).at(-1);
 }
 
-function asked(store: QuestStore, questId: string): Message[] {
+function requests(store: QuestStore, questId: string): Message[] {
   return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && userText(message) !== "" ? [message] : []));
 }
 
 /**
- * By the words, and by the intent lane where they do not tell. Words that go on with what was asked before have its type; what came
- * before is typed by words alone, so that nothing is asked twice.
+ * The task type of the last request, by rules and, where they are not specific, by the intent classifier. A follow-up keeps the type of
+ * the request before it. Earlier requests are classified only by rules, so that no request is classified by a model twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
-  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
+  const messages = requests(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
   const text = messages.at(-1) ?? "";
-  const before = messages.slice(0, -1).reduce<TaskType | null>((type, words) => taskTypeOf({ text: words, before: type }), null);
-  const byWords = taskTypeOf({ text, before });
-  if (deps.classify === undefined || !undecided.has(byWords)) return byWords;
+  const before = messages.slice(0, -1).reduce<TaskType | null>((type, earlier) => taskTypeOf({ text: earlier, before: type }), null);
+  const byRules = taskTypeOf({ text, before });
+  if (deps.classify === undefined || !unspecific.has(byRules)) return byRules;
   const { signal } = run.controller;
   const intent = await deps
     .classify(
       { text },
-      { questId: run.questId, parentId: run.receiptId, signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) },
+      { questId: run.questId, parentId: run.receiptId, signal: AbortSignal.any([signal, AbortSignal.timeout(classifyTimeoutMs)]) },
     )
     .catch(() => null);
   signal.throwIfAborted();
   return taskTypeOf({ text, before, intent });
 }
 
-/** Types that say little: more is asked of the intent lane. */
-const undecided: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);
+/** Task types that are not specific, so that the intent classifier is asked too. */
+const unspecific: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);

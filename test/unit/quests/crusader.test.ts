@@ -148,9 +148,9 @@ describe("crusader mode", () => {
     expect(receipts()).toEqual([]);
   });
 
-  it("needs words after it", () => {
+  it("requires a task", () => {
     const { orchestrator } = start([]);
-    expect(() => orchestrator.send({ text: "/crusader  " })).toThrow(/Say after it/);
+    expect(() => orchestrator.send({ text: "/crusader  " })).toThrow(expect.objectContaining({ code: "invalid_params" }));
   });
 
   it.each([

@@ -381,10 +381,10 @@ describe("the owner meanwhile", () => {
     const { waitingFor } = await reaches(questId, "waiting");
     expect(waitingFor).toMatchObject({ kind: "answer", question: "Which one?", options: ["a", "b"] });
     const callId = waitingFor?.id ?? "";
-    expect(() => orchestrator.answer(questId, "another", "a")).toThrow(/no longer open/);
+    expect(() => orchestrator.answer(questId, "another", "a")).toThrow(expect.objectContaining({ code: "conflict" }));
     orchestrator.answer(questId, callId, "b");
     await reaches(questId, "done");
-    expect(() => orchestrator.answer(questId, callId, "a")).toThrow(/no longer open/);
+    expect(() => orchestrator.answer(questId, callId, "a")).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ text: "b" }] });
   });
 
@@ -420,7 +420,7 @@ describe("the owner meanwhile", () => {
     await reaches(second.questId, "done");
     const answer = orchestrator.get(first.questId).messages[1]?.id ?? "";
     for (const replaceMessageId of [second.messageId, answer, "none"]) {
-      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(/no longer part/);
+      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(expect.objectContaining({ code: "not_found" }));
     }
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Message } from "../../../agent-server/contract/chat.ts";
-import { reviewWords } from "../../../agent-server/turn/review-wait.ts";
+import { reviewSummary } from "../../../agent-server/turn/review-wait.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
@@ -131,7 +131,7 @@ it("deletes a quest with its messages and proposals; its receipts stay", async (
   await reaches(questId, "waiting");
   orchestrator.rename(questId, "Another name");
   await orchestrator.delete(questId);
-  expect(() => orchestrator.get(questId)).toThrow(/no such quest/);
+  expect(() => orchestrator.get(questId)).toThrow(expect.objectContaining({ code: "not_found" }));
   expect(recorded.changes.get("a")?.status).toBe("rejected");
   // Its receipts stay, those of renaming and deleting too.
   const byHand = ledger
@@ -150,5 +150,5 @@ it.each([
   [0, 2, "You rejected 2 changes."],
   [0, 0, "You reviewed the changes."],
 ])("words %i accepted and %i rejected", (accepted, rejected, words) => {
-  expect(reviewWords(accepted, rejected)).toBe(words);
+  expect(reviewSummary(accepted, rejected)).toBe(words);
 });

@@ -285,10 +285,10 @@ describe("/compact", () => {
 
   it("says when there is nothing older, and needs a task", async () => {
     open([says("One.")]);
-    expect(() => host.orchestrator.send({ text: "/compact" })).toThrow("There is no task to summarize yet");
+    expect(() => host.orchestrator.send({ text: "/compact" })).toThrow(expect.objectContaining({ code: "invalid_params" }));
     const questId = await ask("Hi.");
     await host.orchestrator.context.compact(questId, new AbortController().signal);
-    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow("nothing older to summarize");
+    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow(expect.objectContaining({ code: "conflict" }));
   });
 
   it("is taken back with the messages it stood for, when the owner edits one of them", async () => {
