@@ -191,9 +191,7 @@ describe("a task", () => {
     const { send } = await open(work(server));
     const { quest, messages } = await send("What is in none.txt?");
     expect(quest.status).toBe("done");
-    expect(notices(messages)).toEqual([
-      "quick did not manage: read_file failed three times in the same way. The stronger model strong tries instead.",
-    ]);
+    expect(notices(messages)).toEqual([expect.stringMatching(/quick.*read_file.*strong/)]);
     expect(partsOf(messages, "tool")).toHaveLength(3);
   });
 
@@ -203,7 +201,7 @@ describe("a task", () => {
     const { quest, messages } = await send("Hello");
     expect(quest.status).toBe("done");
     expect(partsOf(messages, "text").at(-1)?.text).toBe("Here I am.");
-    expect(notices(messages)).toEqual(["quick did not manage: It gave no answer. The stronger model strong tries instead."]);
+    expect(notices(messages)).toEqual([expect.stringMatching(/quick.*strong/)]);
   });
 
   it("takes back what a failed provider streamed, says what could not be used, and stays where it went", async () => {

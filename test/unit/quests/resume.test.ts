@@ -57,7 +57,7 @@ describe("after the host ended", () => {
     expect(second.orchestrator.get(questId).quest).toMatchObject({ status: "interrupted" });
     expect(cards(second.orchestrator.get(questId).messages).map(({ status, output }) => [status, output])).toEqual([
       ["cancelled", interruptedOutput],
-      ["cancelled", "not run: the host stopped first"],
+      ["cancelled", expect.stringMatching(/^not run/)],
     ]);
     second.orchestrator.resume(questId);
     await second.reaches(questId, "done");
@@ -146,7 +146,7 @@ describe("after the host ended", () => {
     await second.reaches(questId, "done");
     const asked = JSON.stringify(second.scripted.requests[0]?.messages);
     expect(asked).toContain("The answer is");
-    expect(asked).toContain("because the host stopped");
+    expect(asked).toContain("Your last message was cut off");
   });
 
   it("goes on by itself when the review that was open is finished, and by resume before that", async () => {
