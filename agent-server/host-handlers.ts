@@ -5,14 +5,26 @@ import type { Emit } from "./contract/events.ts";
 import type { Handlers } from "./contract/table.ts";
 import { flagHandlers, safeModeHandlers } from "./flags/flags.ts";
 import { governanceHandlers } from "./governance/governance.ts";
-import { keysHandlers, localDoctorLine, modelsHandlers, oauthHandlers, onThisMachineHandlers, routerHandlers, tasksHandlers, usageHandlers } from "./models/models.ts";
+import {
+  keysHandlers,
+  localDoctorLine,
+  modelsHandlers,
+  oauthHandlers,
+  onThisMachineHandlers,
+  routerHandlers,
+  tasksHandlers,
+  usageHandlers,
+} from "./models/models.ts";
 import { chatHandlers, contextHandlers } from "./quests/quests.ts";
 import { receiptsHandlers, recorded } from "./receipts/receipts.ts";
 import { securityHandlers } from "./security/security.ts";
 import { memoryHandlers, routingHandlers, toolHandlers } from "./tools/tools.ts";
 
 /** Implements every method of the contract on the services of the host. */
-export function createHandlers(services: HostServices, { info, workspace, emit }: { info: () => HostInfo; workspace: string | null; emit: Emit }): Handlers {
+export function createHandlers(
+  services: HostServices,
+  { info, workspace, emit }: { info: () => HostInfo; workspace: string | null; emit: Emit },
+): Handlers {
   const { detector, execution, flags, governance, ledger, memory, models, oauth, quests, redactor } = services;
   const { safeMode, sanitizer, secrets, telemetry, tools, usage } = services;
   return {

@@ -9,7 +9,18 @@ import { createMemory, memoryMigrations, startMaintenance } from "./memory/memor
 import { createModels, createUsage, routerMigrations, usageMigrations } from "./models/models.ts";
 import { createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
-import { createGatedFetch, createPiiDetector, createPlaceholders, createOAuth, createPageFetch, createRedactor, createSanitizer, createSecrets, isReservedSecret, piiKinds } from "./security/security.ts";
+import {
+  createGatedFetch,
+  createPiiDetector,
+  createPlaceholders,
+  createOAuth,
+  createPageFetch,
+  createRedactor,
+  createSanitizer,
+  createSecrets,
+  isReservedSecret,
+  piiKinds,
+} from "./security/security.ts";
 import { openStorage } from "./storage/storage.ts";
 import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
@@ -241,7 +252,6 @@ export function createHostServices(options: HostOptions, version: string) {
   memory.reconcile();
   if (closedReceipts + interrupted > 0)
     log(`recovered from a host that crashed: closed ${closedReceipts} receipts, interrupted ${interrupted} quests`);
-
 
   return {
     audit,

@@ -21,7 +21,8 @@ export function productPaths(): ProductPaths {
   let root = here;
   while (!existsSync(join(root, "package.json")) || !existsSync(join(root, "config"))) {
     const parent = dirname(root);
-    if (parent === root) throw new Error(`Lancelot's files are incomplete: no folder above ${here} contains package.json and config/. Reinstall Lancelot.`);
+    if (parent === root)
+      throw new Error(`Lancelot's files are incomplete: no folder above ${here} contains package.json and config/. Reinstall Lancelot.`);
     root = parent;
   }
   const fromSource = here.endsWith("agent-server");

@@ -75,7 +75,8 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
       throw new LancelotError("invalid_params", "Crusader mode needs a task. Write it after /crusader.");
     if (questId === undefined) {
-      if (replaceMessageId !== undefined) throw new LancelotError("invalid_params", "replaceMessageId requires the questId of the message.");
+      if (replaceMessageId !== undefined)
+        throw new LancelotError("invalid_params", "replaceMessageId requires the questId of the message.");
       return startQuest(text, attachments, mode ?? "normal", owner);
     }
     runner.requireNotRunningElsewhere(store.stored(questId));

@@ -1,4 +1,14 @@
-import { type Attachment, type Message, noUsage, type Part, type PlanStep, type Quest, type QuestStatus, type Usage, type WaitingFor } from "../contract/chat.ts";
+import {
+  type Attachment,
+  type Message,
+  noUsage,
+  type Part,
+  type PlanStep,
+  type Quest,
+  type QuestStatus,
+  type Usage,
+  type WaitingFor,
+} from "../contract/chat.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { QuestPatch, StoredMessage, StoredQuest, StoredTurn } from "./stored-quest.ts";

@@ -38,7 +38,9 @@ export function answerOf(quest: Quest, stored: readonly StoredMessage[], message
 function needOf({ status, problem, waitingFor }: Quest): string[] {
   if (status === "waiting" && waitingFor !== null) {
     if (waitingFor.kind === "answer") return [waitingFor.question ?? "The task waits for your answer."];
-    return [waitingFor.kind === "approval" ? "The task requires your approval." : "The task waits for your review of the proposed changes."];
+    return [
+      waitingFor.kind === "approval" ? "The task requires your approval." : "The task waits for your review of the proposed changes.",
+    ];
   }
   if (status === "cancelled") return ["The task was stopped."];
   return problem === null ? [] : [problem];

@@ -1,4 +1,12 @@
-import { type Attachment, type Message, type PlanStep, type Quest, type QuestStatus, type Usage, type WaitingFor } from "../contract/chat.ts";
+import {
+  type Attachment,
+  type Message,
+  type PlanStep,
+  type Quest,
+  type QuestStatus,
+  type Usage,
+  type WaitingFor,
+} from "../contract/chat.ts";
 import type { Mode } from "../contract/governance.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import { type ContextUserContent } from "../context/context.ts";

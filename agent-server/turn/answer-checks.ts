@@ -35,7 +35,12 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
     record("silent-failure", { steps: list });
   }
 
-  if (!tone.sourcesRequired || request === undefined || !isResearch(textOf(request.message), since) || /https?:\/\/[^\s)>\]]{4,}/.test(answer))
+  if (
+    !tone.sourcesRequired ||
+    request === undefined ||
+    !isResearch(textOf(request.message), since) ||
+    /https?:\/\/[^\s)>\]]{4,}/.test(answer)
+  )
     return;
   const wasReturned = stored.some(
     ({ turn, message: { seq } }) =>

@@ -81,7 +81,12 @@ async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promis
   if (!run.answered && request?.message.parts.some((part) => part.type === "text") === true) {
     const stronger = await escalate(deps, run, "The model returned no answer.");
     if (stronger !== null) return continueWith(deps, message, stronger);
-    return fail(deps, run, notice("warning", "The model returned no answer. Resume to try again, or choose another model.", "resume"), message);
+    return fail(
+      deps,
+      run,
+      notice("warning", "The model returned no answer. Resume to try again, or choose another model.", "resume"),
+      message,
+    );
   }
   message.parts.push(notice("info", "The model had nothing to add."));
   deps.store.saveMessage(message, { kind: "assistant", content: [{ type: "text", text: "(nothing to add)" }], cut: null, altered: [] });

@@ -46,7 +46,9 @@ export function chooseCut(
 /** The message before the last request: where to cut when the user asks for a summary although everything fits. */
 export function beforeLastRequest(messages: readonly StoredMessage[], after: number): StoredMessage | null {
   const visible = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
-  const unfinished = visible.findIndex(({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished));
+  const unfinished = visible.findIndex(
+    ({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished),
+  );
   const request = visible.findLastIndex(({ message, turn }) => turn?.kind === "user" && message.parts.some((part) => part.type === "text"));
   // With a single request, summarize all of its steps but the last.
   const first = request > 0 ? request : visible.length - 1;
@@ -64,7 +66,12 @@ export function costOfMessages(messages: readonly StoredMessage[], states: Reado
  * @param covered the summarized messages, from the first one on
  * @param statementTokens the limit for user statements; sentences with a rule or decision are kept beyond it
  */
-export function composeHead(covered: readonly StoredMessage[], state: TaskState, summary: string, statementTokens: number): ContextUserContent[] {
+export function composeHead(
+  covered: readonly StoredMessage[],
+  state: TaskState,
+  summary: string,
+  statementTokens: number,
+): ContextUserContent[] {
   const own = [
     "[The earlier part of this task is summarized here to save tokens. Its state below is exact. The user can still read the full messages.]",
     ...section("User messages and answers, in order:", listStatements(userStatements(covered), statementTokens)),

@@ -44,7 +44,7 @@ export interface CompactionRequest {
   /** What the summary should focus on, in the words of the user. */
   focus?: string;
   view: QuestView;
-  room: Room;
+  size: Room;
   /** Measures the same prompt again. */
   measure: () => Room;
   trace: Trace;
@@ -65,19 +65,19 @@ export interface CompactionResult {
  */
 export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): Promise<CompactionResult | null> {
   const { store, kept, ledger } = deps;
-  const { questId, view, room, reason } = of;
+  const { questId, view, size, reason } = of;
   const after = view.compaction?.upTo ?? -1;
-  const keep = Math.floor(room.limit * deps.settings().keep);
+  const keep = Math.floor(size.limit * deps.settings().keep);
   const cut = chooseCut(view.messages, view.states, after, keep) ?? (reason === "owner" ? beforeLastRequest(view.messages, after) : null);
   if (cut === null) return null;
   const covered = view.messages.filter(({ message }) => message.seq <= cut.message.seq);
   const fresh = covered.filter(({ message }) => message.seq > after);
   // Something else fills the budget, so that a summary on each turn would save nothing.
-  if (reason === "budget" && costOfMessages(fresh, view.states) < room.limit * minCoveredShare) return null;
+  if (reason === "budget" && costOfMessages(fresh, view.states) < size.limit * minCoveredShare) return null;
   const receiptId = ledger.open({
     actionType: "system",
     actionName: "context.compact",
-    inputs: { reason, tokens: room.used + room.fixed, messages: fresh.length, ...(of.focus === undefined ? {} : { focus: of.focus }) },
+    inputs: { reason, tokens: size.used + size.fixed, messages: fresh.length, ...(of.focus === undefined ? {} : { focus: of.focus }) },
     riskTier: "T0",
     ...of.trace,
   });
@@ -92,9 +92,9 @@ export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): 
         changes: deps.changes.list({ questId, limit: 500 }),
       },
       text,
-      Math.floor(room.limit * statementsShare),
+      Math.floor(size.limit * statementsShare),
     );
-    const before = room.used + room.fixed;
+    const before = size.used + size.fixed;
     const after = store.transaction(() => {
       if (store.message(cut.message.id) === null)
         throw new LancelotError("conflict", "The task was edited in the meantime, so it was not summarized. Try again.");

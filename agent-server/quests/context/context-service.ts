@@ -134,7 +134,10 @@ export function createContextService(deps: Deps): ContextService {
       };
     const resolved = governance.resolvePath(path);
     if (resolved.ok && resolved.sensitive === "secret" && !owner)
-      throw new LancelotError("unauthorized", `${resolved.display} contains secrets. Adding it requires the owner token; its secrets are redacted.`);
+      throw new LancelotError(
+        "unauthorized",
+        `${resolved.display} contains secrets. Adding it requires the owner token; its secrets are redacted.`,
+      );
     const read = await context.attached(path, { questId, parentId: store.quest(questId).receiptId });
     if (!read.ok) throw new LancelotError("invalid_params", `${read.path} was not added. ${read.problem}`);
     const stamp = (await stampOf(governance, read.path)) ?? "";

@@ -61,8 +61,7 @@ export async function refreshItems({ kept, context, governance }: Deps, questId:
     const stamp = await stampOf(governance, item.path, item.stamp);
     if (stamp === item.stamp) continue;
     if (stamp === null) {
-      if (item.stamp !== "")
-        kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} was deleted.)`, findings: [] });
+      if (item.stamp !== "") kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} was deleted.)`, findings: [] });
       continue;
     }
     if (isSame(stamp, item.stamp)) {

@@ -50,8 +50,8 @@ export function createQuestContext(deps: QuestContextDeps) {
   }
 
   /** Shortens, then excludes the least recently used texts until the conversation is down to the configured share. */
-  function evictToFit(questId: string, current: QuestView, room: Room, trace: Trace): void {
-    const excess = room.used - Math.floor(room.limit * settings().keep);
+  function evictToFit(questId: string, current: QuestView, size: Room, trace: Trace): void {
+    const excess = size.used - Math.floor(size.limit * settings().keep);
     const items = current.items.filter(({ kind, pinned }) => kind === "file" && !pinned);
     const uses = lastUses(
       current.messages,
@@ -84,7 +84,7 @@ export function createQuestContext(deps: QuestContextDeps) {
         {
           actionType: "system",
           actionName: "context.evict",
-          inputs: { tokens: room.used + room.fixed, budget: room.limit + room.fixed },
+          inputs: { tokens: size.used + size.fixed, budget: size.limit + size.fixed },
           riskTier: "T0",
           ...trace,
         },
@@ -108,24 +108,30 @@ export function createQuestContext(deps: QuestContextDeps) {
      * Builds the next prompt of a quest: refreshes changed files, then shortens, excludes and summarizes until the prompt fits.
      * @throws LancelotError `cancelled`.
      */
-    async prompt(of: { questId: string; model: Model; surroundings: Surroundings; trace: Trace; signal: AbortSignal }): Promise<PreparedPrompt> {
+    async prompt(of: {
+      questId: string;
+      model: Model;
+      surroundings: Surroundings;
+      trace: Trace;
+      signal: AbortSignal;
+    }): Promise<PreparedPrompt> {
       const { questId, model, surroundings, trace, signal } = of;
-      const measure = (): { current: QuestView; room: Room } => {
+      const measure = (): { current: QuestView; size: Room } => {
         const current = view(questId, model);
-        return { current, room: context.measure(surroundings, current.request) };
+        return { current, size: context.measure(surroundings, current.request) };
       };
       await refreshItems(deps, questId, trace);
       if (!model.small) {
         await refreshLoaded(deps, questId, view(questId, model).pieces, trace);
         signal.throwIfAborted();
-        let { current, room } = measure();
-        if (room.used > room.limit * settings().shorten_at) {
-          evictToFit(questId, current, room, trace);
-          ({ current, room } = measure());
+        let { current, size } = measure();
+        if (size.used > size.limit * settings().shorten_at) {
+          evictToFit(questId, current, size, trace);
+          ({ current, size } = measure());
         }
-        if (room.used > room.limit * settings().compact_at) {
+        if (size.used > size.limit * settings().compact_at) {
           await compactOnce(questId, () =>
-            compactQuest(deps, { questId, reason: "budget", view: current, room, measure: () => measure().room, trace, signal }),
+            compactQuest(deps, { questId, reason: "budget", view: current, size, measure: () => measure().size, trace, signal }),
           ).catch((error: unknown) => {
             // Without a summary the prompt is cut to fit. The receipt contains the error.
             if (!signal.aborted) deps.log("could not summarize a task", error);
@@ -135,7 +141,9 @@ export function createQuestContext(deps: QuestContextDeps) {
       }
       const { request, items } = view(questId, model);
       const assembled = context.assemble(surroundings, request, trace);
-      const problem = assembled.fitted.fits ? null : overflowProblem(items, model, Math.min(request.window, request.budget ?? request.window));
+      const problem = assembled.fitted.fits
+        ? null
+        : overflowProblem(items, model, Math.min(request.window, request.budget ?? request.window));
       return { ...assembled, tools: request.tools, answer: request.answer, problem };
     },
 
@@ -156,7 +164,7 @@ export function createQuestContext(deps: QuestContextDeps) {
           questId,
           reason: "owner",
           view: current,
-          room: context.measure(surroundings, current.request),
+          size: context.measure(surroundings, current.request),
           measure,
           ...rest,
         }),

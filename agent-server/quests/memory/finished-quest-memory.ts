@@ -88,9 +88,7 @@ export function createMemoryAtEnd(deps: Deps): MemoryAtEnd {
     const extract = deps.extract();
     if (extract === null || questId === null) return [];
     const said = messages.flatMap(({ message, turn }) =>
-      message.role === "user" && turn?.kind === "user" && !suspicious.has(message.id)
-        ? [{ id: message.id, text: userText(message) }]
-        : [],
+      message.role === "user" && turn?.kind === "user" && !suspicious.has(message.id) ? [{ id: message.id, text: userText(message) }] : [],
     );
     try {
       return proposalsOfModel(await quotedFacts(extract, said, { questId, parentId, signal }), known.placeOf);

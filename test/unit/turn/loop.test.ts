@@ -279,7 +279,9 @@ describe("what a model gets wrong", () => {
     await reaches(questId, "done");
     expect(texts(orchestrator.get(questId).messages)).toEqual(["Go.", "A whole answer."]);
     const shown = events.flatMap((event) => (event.topic === "message" && event.payload.role === "assistant" ? [event.payload.parts] : []));
-    expect(shown).toContainEqual([{ type: "notice", level: "info", text: expect.stringMatching(/^The provider is overloaded\. .*2 s/) as string }]);
+    expect(shown).toContainEqual([
+      { type: "notice", level: "info", text: expect.stringMatching(/^The provider is overloaded\. .*2 s/) as string },
+    ]);
   });
 
   it("hears that an unknown tool does not exist", async () => {
@@ -420,7 +422,9 @@ describe("the owner meanwhile", () => {
     await reaches(second.questId, "done");
     const answer = orchestrator.get(first.questId).messages[1]?.id ?? "";
     for (const replaceMessageId of [second.messageId, answer, "none"]) {
-      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(expect.objectContaining({ code: "not_found" }));
+      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(
+        expect.objectContaining({ code: "not_found" }),
+      );
     }
   });
 });

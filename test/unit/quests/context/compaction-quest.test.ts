@@ -288,7 +288,9 @@ describe("/compact", () => {
     expect(() => host.orchestrator.send({ text: "/compact" })).toThrow(expect.objectContaining({ code: "invalid_params" }));
     const questId = await ask("Hi.");
     await host.orchestrator.context.compact(questId, new AbortController().signal);
-    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow(expect.objectContaining({ code: "conflict" }));
+    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow(
+      expect.objectContaining({ code: "conflict" }),
+    );
   });
 
   it("is taken back with the messages it stood for, when the owner edits one of them", async () => {
