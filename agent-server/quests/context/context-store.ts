@@ -59,7 +59,7 @@ export const contextMigrations: readonly Migration[] = [
         used_at TEXT NOT NULL,
         PRIMARY KEY (quest_id, path)
       ) STRICT;
-      CREATE TABLE context_states (  -- pieces of messages that do not stand whole
+      CREATE TABLE context_states (  -- shortened and excluded pieces of messages
         message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
         quest_id TEXT NOT NULL,
         key TEXT NOT NULL,
@@ -78,7 +78,7 @@ export const contextMigrations: readonly Migration[] = [
       CREATE TABLE context_compactions (
         quest_id TEXT NOT NULL,
         up_to INTEGER NOT NULL,
-        last_message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,  -- an edited message takes back what came after it
+        last_message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,  -- editing a message removes the later ones
         head TEXT NOT NULL,
         plan TEXT NOT NULL,
         summary TEXT NOT NULL,
