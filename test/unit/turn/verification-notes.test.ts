@@ -25,8 +25,8 @@ function start(script: Answer[], recorded: ReturnType<typeof recordingTools>) {
 const notices = (messages: Message[]): string[] =>
   messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
 
-describe("what verification found", () => {
-  it("is waited for at the end, told to the model, and shown to the owner, before the task is done", async () => {
+describe("verification failures", () => {
+  it("are awaited at the end, and given to the model and the user before the task is done", async () => {
     const recorded = recordingTools({ write_file: { tier: "T1", effect: () => ({ text: "Wrote a.ts." }) } });
     const listeners = new Set<(failure: { questId: string | null; receiptId: string; words: string }) => void>();
     let words = "";
@@ -60,7 +60,7 @@ describe("what verification found", () => {
     expect(scripted.requests).toHaveLength(3);
   });
 
-  it("that does not come in time is said", async () => {
+  it("adds a notice when verification times out", async () => {
     const recorded = recordingTools({});
     recorded.tools.verifications = { ...recorded.tools.verifications, settle: () => Promise.resolve(false) };
     const { orchestrator, reaches } = start([says("Done.")], recorded);
@@ -70,7 +70,7 @@ describe("what verification found", () => {
   });
 });
 
-describe("a question nobody answers", () => {
+describe("an approval request that expires", () => {
   const unanswered = (escalation: string) =>
     recordingTools({
       delete_file: {
@@ -85,7 +85,7 @@ describe("a question nobody answers", () => {
       read_file: { tier: "T0", effect: () => ({ text: "text" }) },
     });
 
-  it("stops the task where the soul says so, with nothing after it", async () => {
+  it("stops the task when the soul says so, without further calls", async () => {
     const recorded = unanswered("stop_task");
     const { orchestrator, reaches, scripted } = start(
       [calls(["delete_file", { path: "a.ts" }], ["read_file", { path: "b.ts" }])],
@@ -98,7 +98,7 @@ describe("a question nobody answers", () => {
     expect(scripted.requests).toHaveLength(1);
   });
 
-  it("is left out where the soul says so, and the model goes on without it", async () => {
+  it("is skipped when the soul says so, and the model continues", async () => {
     const recorded = unanswered("skip_and_log");
     const { orchestrator, reaches, scripted } = start(
       [calls(["delete_file", { path: "a.ts" }], ["read_file", { path: "b.ts" }]), says("I left it.")],
