@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-// By namespace: an old Node lacks the export, and has to get far enough to be told so.
+// A namespace import, because old Node versions lack the export and would fail before the version check below.
 import * as nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const oldestNode = 22;
 
-/** The Node that the project installs for itself, for machines whose own is too old; null when there is none. */
+/** The Node that the project installs for machines whose own is too old; null when it is missing. */
 function installedNode(): string | null {
   const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
   const node = join(root, "node_modules/node/bin", process.platform === "win32" ? "node.exe" : "node");
@@ -18,7 +18,7 @@ if (Number(process.versions.node.split(".")[0]) < oldestNode) {
   const node = installedNode();
   if (node === null) {
     process.stderr.write(
-      `Lancelot needs Node ${oldestNode} or newer; this is ${process.version}. Run npm install in its folder, or install a newer Node.\n`,
+      `Lancelot requires Node ${oldestNode} or newer, but this is ${process.version}. Run npm install in its folder, or install a newer Node.\n`,
     );
     process.exitCode = 2;
   } else {

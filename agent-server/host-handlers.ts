@@ -41,7 +41,7 @@ export function createHandlers(
     "health.ready": async () => {
       const degradedReasons = workspace === null ? ["No folder is open: files cannot be read or changed."] : [];
       const answers = await models.active().catch((error: unknown) => {
-        degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be read.");
+        degradedReasons.push(error instanceof LancelotError ? error.message : "The state of the models could not be determined.");
         return null;
       });
       degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());

@@ -1,5 +1,5 @@
 import { config } from "zod";
 
-// A command, and the start of a host, parses each kind of thing a few times: interpreting a schema then takes less time and memory
-// than compiling a parser from it. Zod decides this when a schema is made, so this is imported before any of them.
+// A command or a starting host uses each schema only a few times, so that interpreting a schema takes less time and memory than
+// compiling it. Zod decides this when a schema is created, so this module must be imported before all schemas.
 config({ jitless: true });

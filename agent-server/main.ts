@@ -1,6 +1,6 @@
 import { enableCompileCache } from "node:module";
 
-// Before anything large is loaded: the next start reads compiled code from the cache.
+// Must run before large modules are loaded, so that the next start reads their compiled code from the cache.
 enableCompileCache();
 await import("./interpret-schemas.ts");
 const { runMain } = await import("./gateway/editor-host.ts");

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where the product's own files are, from the bundle (`dist/host/`) or from source. */
+/** Locations of Lancelot's own files, when it runs from the bundle (`dist/host/`) or from source. */
 export interface ProductPaths {
   /** Folder with package.json, config/, soul/ and media/. */
   readonly root: string;
@@ -15,13 +15,14 @@ export interface ProductPaths {
 
 const ripgrepName = process.platform === "win32" ? "rg.exe" : "rg";
 
-/** Finds them by walking up from this module to the folder that holds `package.json`. */
+/** Locates the files by walking up from this module to the folder with `package.json` and `config/`. */
 export function productPaths(): ProductPaths {
   const here = dirname(fileURLToPath(import.meta.url));
   let root = here;
   while (!existsSync(join(root, "package.json")) || !existsSync(join(root, "config"))) {
     const parent = dirname(root);
-    if (parent === root) throw new Error(`Lancelot's files are incomplete: no package.json with config/ above ${here}. Install it again.`);
+    if (parent === root)
+      throw new Error(`Lancelot's files are incomplete: no folder above ${here} contains package.json and config/. Reinstall Lancelot.`);
     root = parent;
   }
   const fromSource = here.endsWith("agent-server");
@@ -35,7 +36,7 @@ export function productPaths(): ProductPaths {
   };
 }
 
-/** The data folder of a host without an editor: `LANCELOT_DATA`, else the platform's place for application data. */
+/** The data folder of a host without an editor: `LANCELOT_DATA`, else the platform's folder for application data. */
 export function defaultDataDir(env: NodeJS.ProcessEnv): string {
   if (env["LANCELOT_DATA"]) return env["LANCELOT_DATA"];
   if (process.platform === "darwin") return join(homedir(), "Library/Application Support/Lancelot");

@@ -2,31 +2,31 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
-/** Where the build puts the parsed files of `config/` and `soul/`, seen from a chunk of the bundle; a host run from source has no such folder. */
+/** The parsed files of `config/` and `soul/`, relative to a chunk of the bundle. A host that runs from source has no such folder. */
 const parsedFolder = new URL("../parsed/", import.meta.url);
 
 export interface ParsedYaml {
   readonly value: unknown;
-  /** True for a text that the build shipped: the tests have tried the examples in it. */
+  /** True for a file that was shipped unchanged, whose examples the tests have already verified. */
   readonly shipped: boolean;
 }
 
 /**
- * The value of a text that the build parsed, found by its SHA-256; undefined for every other text, so an edited file is read as YAML.
- * Parsing the shipped tables would take a fifth of a start.
+ * The value of a text that the build parsed, found by its SHA-256; undefined for every other text, so that an edited file is parsed as
+ * YAML. Parsing the shipped tables at run time would take a fifth of the start.
  */
 export function shippedValue(text: string): unknown {
   try {
     return JSON.parse(readFileSync(new URL(`${hash("sha256", text, "hex")}.json`, parsedFolder), "utf8"));
   } catch {
-    // Not shipped, or run from source: the YAML itself is the source of truth.
+    // The text was edited, or the host runs from source, so the YAML itself is parsed.
     return undefined;
   }
 }
 
 /**
- * Parses a text of `config/`.
- * @param maxAliasCount as of the yaml package, where the text is not a shipped one
+ * Parses the text of a file in `config/`.
+ * @param maxAliasCount the option of the yaml package, for a text that was not shipped
  * @throws YAMLParseError when the text is not YAML.
  */
 export function parseShipped(text: string, maxAliasCount = 0): ParsedYaml {

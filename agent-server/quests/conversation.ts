@@ -65,9 +65,9 @@ function named(item: ContextUserContent, messageId: string, index: number): Cont
 
 /** The conversation for a small context window: the last exchange, and the open request with its retrieved text. */
 export function toSmallConversation(messages: readonly StoredMessage[]): ContextMessage[] {
-  const told = messages.filter(({ turn }) => turn !== null);
-  const current = told.findLastIndex(({ message, turn }) => message.role === "user" && turn?.kind === "user");
-  const before = told.slice(0, Math.max(current, 0));
+  const visible = messages.filter(({ turn }) => turn !== null);
+  const current = visible.findLastIndex(({ message, turn }) => message.role === "user" && turn?.kind === "user");
+  const before = visible.slice(0, Math.max(current, 0));
   const previousUser = before.findLast(({ turn }) => turn?.kind === "user");
   const previousAnswer = before.findLast(({ turn }) => turn?.kind === "assistant");
   const conversation: ContextMessage[] = [];
@@ -78,8 +78,8 @@ export function toSmallConversation(messages: readonly StoredMessage[]): Context
       conversation.push({ role: "assistant", content: [{ type: "text", text: answer }] });
     }
   }
-  const retrieval = told.slice(Math.max(current, 0)).find(({ turn }) => turn?.kind === "retrieval");
-  const rest = toConversation(told.slice(Math.max(current, 0)).filter((stored) => stored !== retrieval));
+  const retrieval = visible.slice(Math.max(current, 0)).find(({ turn }) => turn?.kind === "retrieval");
+  const rest = toConversation(visible.slice(Math.max(current, 0)).filter((stored) => stored !== retrieval));
   if (retrieval?.turn?.kind === "retrieval" && rest[0]?.role === "user") {
     // The question comes last because a small model gives the end of a prompt the most weight.
     rest[0] = { role: "user", content: [retrieved(retrieval.turn), ...rest[0].content] };

@@ -18,10 +18,10 @@ export const questsMigrations: readonly Migration[] = [
         waiting_for TEXT,
         problem TEXT,
         receipt_id TEXT,
-        host_id TEXT,            -- the host that runs it, or ran it last
+        host_id TEXT,            -- the host that runs it or ran it last
         token_limit INTEGER NOT NULL,
-        answer TEXT,             -- the owner's answer to an ask_owner that has not been stored as its result yet
-        reviewed TEXT NOT NULL,  -- decided hunks the owner was already told about
+        answer TEXT,             -- the answer to an ask_owner call that is not stored as its result yet
+        reviewed TEXT NOT NULL,  -- counts of reviewed hunks that the chat already shows
         small_told INTEGER NOT NULL DEFAULT 0
       ) STRICT;
       CREATE INDEX quests_by_use ON quests (workspace, updated_at DESC, id DESC);
@@ -32,26 +32,26 @@ export const questsMigrations: readonly Migration[] = [
         seq INTEGER NOT NULL,
         role TEXT NOT NULL,
         parts TEXT NOT NULL,
-        text TEXT NOT NULL,      -- what a search finds
+        text TEXT NOT NULL,      -- the text for searches
         created_at TEXT NOT NULL,
         open INTEGER NOT NULL,
-        turn TEXT,               -- the message as the model is told it; null until known, or when it is told nothing
-        attachments TEXT,        -- still to be read for the model
+        turn TEXT,               -- the content for the model; null until known, or when the model gets none
+        attachments TEXT,        -- not yet read for the model
         UNIQUE (quest_id, seq)
       ) STRICT;
     `,
   },
-  // The word in the marks around data in this quest's prompts; null until the first prompt.
+  // The secret marker that delimits data in the prompts of a quest; null until the first prompt.
   { name: "orchestrator-2-marker", sql: "ALTER TABLE quests ADD COLUMN marker TEXT;" },
   {
     name: "orchestrator-3-routing",
     sql: `
-      ALTER TABLE quests ADD COLUMN override TEXT;      -- the owner's choice of lane, provider or model
-      ALTER TABLE quests ADD COLUMN context TEXT;       -- tokens of the last prompt, and its window
-      ALTER TABLE messages ADD COLUMN answered_by TEXT; -- which model wrote it, and why that one
+      ALTER TABLE quests ADD COLUMN override TEXT;      -- the lane, provider or model that the user chose
+      ALTER TABLE quests ADD COLUMN context TEXT;       -- tokens and window of the last prompt
+      ALTER TABLE messages ADD COLUMN answered_by TEXT; -- the model that wrote it, and the reason for the route
     `,
   },
-  // Up to which message (its created_at) an ended quest was looked at for what to remember; messages by time, for memory.
+  // The created_at of the last message of an ended quest that was searched for memories; an index of messages by time.
   {
     name: "orchestrator-4-memory",
     sql: `
@@ -62,7 +62,7 @@ export const questsMigrations: readonly Migration[] = [
       CREATE INDEX messages_by_time ON messages (created_at);
     `,
   },
-  // The owner's words but for these, which came without the owner token.
+  // Messages that came without the owner token.
   {
     name: "orchestrator-5-others",
     sql: "CREATE TABLE messages_of_others (message_id TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE) STRICT;",

@@ -104,7 +104,7 @@ export function createQuestRunner(
   }
 
   function concludeAfterError(run: Run, error: unknown): void {
-    const problem = error instanceof LancelotError ? error.message : "Something went wrong inside Lancelot. Resume to try again.";
+    const problem = error instanceof LancelotError ? error.message : "Lancelot had an internal error. Resume to try again.";
     try {
       conclude(run, { status: "failed", problem });
     } catch {

@@ -2,47 +2,52 @@ import type { Message, ToolPart } from "../contract/chat.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import { notice, type QuestStore, type Run } from "../quests/quests.ts";
 
-/** What the soul's tone invariants ask of an answer. */
+/** The tone invariants of the soul. */
 export interface Tone {
-  /** A failed or refused step must be told in the answer. */
+  /** The answer must mention failed and denied steps. */
   readonly noSilentFailure: boolean;
-  /** Research must name its URLs. */
+  /** Research must cite URLs. */
   readonly sourcesRequired: boolean;
 }
 
-const sourceWords =
-  "[The owner's soul does not accept research without sources. Give the answer again with the address (https://…) of the source beside each finding, and leave out what has none. If you have no sources, say that plainly.]";
+const sourcesPrompt =
+  "[The user's soul does not accept research without sources. Repeat the answer with the URL (https://…) of the source next to each finding, and omit findings without one. If you have no sources, say so plainly.]";
 
 /**
- * Holds a final answer against the soul's tone invariants, by what the receipts know and not by what the model says: failures it
- * leaves out are added openly; research without addresses is sent back once, and marked as unverified when it comes back without.
- * What is corrected is a receipt. Words in other languages than those of `failureWords` count as silence, so a note may repeat
- * what was said; it never alters the answer itself.
+ * Checks a final answer against the tone invariants of the soul, by the tool calls and not by the claims of the model. Appends the
+ * failures that the answer omits. Returns research without URLs to the model once, and marks it as unverified if they are still
+ * missing. Each correction is a receipt. An answer in a language that `failureWords` does not cover may get a redundant notice, but the
+ * answer itself is never changed.
  */
 export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): void {
   const { store, ledger } = deps;
   const stored = store.messages(run.questId);
-  const asked = stored.findLast(({ message: { role, parts } }) => role === "user" && parts.some(({ type }) => type === "text"));
-  const since = stored.filter(({ message: { seq } }) => seq > (asked?.message.seq ?? -1)).map((one) => one.message);
+  const request = stored.findLast(({ message: { role, parts } }) => role === "user" && parts.some(({ type }) => type === "text"));
+  const since = stored.filter(({ message: { seq } }) => seq > (request?.message.seq ?? -1)).map((one) => one.message);
   const answer = textOf(message);
   if (answer.trim() === "") return;
 
-  const silent = tone.noSilentFailure ? unmentionedFailures(since, answer) : [];
-  if (silent.length > 0) {
-    const list = silent.map((part) => `${part.title} (${part.status === "denied" ? "not permitted" : "failed"})`);
-    message.parts.push(notice("warning", `The answer does not say that this did not work: ${list.join("; ")}.`));
+  const unmentioned = tone.noSilentFailure ? unmentionedFailures(since, answer) : [];
+  if (unmentioned.length > 0) {
+    const list = unmentioned.map((part) => `${part.title} (${part.status === "denied" ? "not permitted" : "failed"})`);
+    message.parts.push(notice("warning", `Not mentioned in the answer: ${list.join("; ")}.`));
     store.saveMessage(message);
     record("silent-failure", { steps: list });
   }
 
-  if (!tone.sourcesRequired || asked === undefined || !isResearch(textOf(asked.message), since) || /https?:\/\/[^\s)>\]]{4,}/.test(answer))
+  if (
+    !tone.sourcesRequired ||
+    request === undefined ||
+    !isResearch(textOf(request.message), since) ||
+    /https?:\/\/[^\s)>\]]{4,}/.test(answer)
+  )
     return;
-  const sentBack = stored.some(
+  const wasReturned = stored.some(
     ({ turn, message: { seq } }) =>
-      seq > asked.message.seq && turn?.kind === "user" && JSON.stringify(turn.content).includes("does not accept research"),
+      seq > request.message.seq && turn?.kind === "user" && JSON.stringify(turn.content).includes("does not accept research"),
   );
-  if (sentBack) {
-    message.parts.push(notice("warning", "This answer names no sources, so take it as unverified."));
+  if (wasReturned) {
+    message.parts.push(notice("warning", "This answer cites no sources. Treat it as unverified."));
     store.saveMessage(message);
     record("unsourced", {});
     return;
@@ -51,8 +56,8 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
   store.addMessage({
     questId: run.questId,
     role: "user",
-    parts: [notice("info", "The answer named no sources; it was sent back once for them.")],
-    turn: { kind: "user", content: [{ type: "text", text: sourceWords }] },
+    parts: [notice("info", "The answer cited no sources. Lancelot asked the model to add them.")],
+    turn: { kind: "user", content: [{ type: "text", text: sourcesPrompt }] },
   });
 
   function record(what: string, outputs: Record<string, unknown>): void {
@@ -66,7 +71,7 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
 const failureWords =
   /\b(?:fail\w*|error\w*|could ?n[o']t|cannot|can't|unable|den(?:y|ied)|block\w*|refus\w*|reject\w*|not (?:done|permitted|allowed|possible|available|applied|made)|did ?n[o']t work|without success|fehl\w*|nicht|konnte\w*|verweiger\w*|abgelehnt|impossible|échou\w*|refusé\w*|pas pu|no pud\w*|fall[óo]\w*|deneg\w*|não)\b|失败|无法|拒绝|できません|失敗|ошибк|не удалось|отказ/iu;
 
-/** Calls that came to nothing (looking in vain is no failure), were not made good by a later one on the same thing, and go unmentioned. */
+/** Denied and failed calls, except reads, that no later call on the same subject repaired and that the answer does not mention. */
 function unmentionedFailures(messages: readonly Message[], answer: string): ToolPart[] {
   const calls = messages.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
   const left = calls.filter(
@@ -79,7 +84,7 @@ function unmentionedFailures(messages: readonly Message[], answer: string): Tool
   return left.length === 0 || failureWords.test(answer) ? [] : left.slice(0, 5);
 }
 
-/** What a call is about: its path, command or address; everything it was given otherwise. */
+/** The subject of a call: its path, command or URL, else all of its arguments. */
 function subjectOf({ args }: ToolPart): string {
   for (const name of ["path", "command", "url", "name"]) {
     const value = args[name];
@@ -91,7 +96,7 @@ function subjectOf({ args }: ToolPart): string {
 const researchWords =
   /\b(?:research|competitors?|market|vendors?|state of the art|find (?:out )?(?:sources|articles|papers)|latest (?:version|release|news)|what do (?:people|others) say|compare .* (?:products|services|libraries|frameworks))\b/i;
 
-/** A request for knowledge from outside: it says so, or the web was looked at; one that was answered from files is none. */
+/** True for a request whose wording asks for research without edits, or whose answer used the web. */
 function isResearch(request: string, messages: readonly Message[]): boolean {
   const calls = messages.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
   if (calls.some(({ tool }) => webTools.has(tool))) return true;

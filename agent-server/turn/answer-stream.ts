@@ -4,17 +4,17 @@ import type { ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import { notice, type QuestStore } from "../quests/quests.ts";
 
-/** Deltas are gathered this long (ms): smooth to the eye, few events. */
+/** How long (ms) deltas are collected, so that text appears smoothly with few events. */
 const deltaMs = 25;
-/** Streamed text reaches the database at least this often (ms): a crash loses no more than this of it. */
+/** The longest time (ms) between writes of streamed text, and so the most that a crash can lose. */
 const keepMs = 700;
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
 /**
- * Shows one answer of the model as it comes: deltas as events, the text kept in the database meanwhile. `message` is the open
- * message that grows. Throws what the stream throws, with everything streamed so far stored; a retry drops the failed try's text.
- * @param onFlush hears of a function that stores the text at once, and of null when the stream is over
+ * Streams one answer of the model into the open `message`: emits deltas as events, and stores the text at intervals. Rethrows the
+ * errors of the stream after storing its text so far. A retry drops the text of the failed attempt.
+ * @param onFlush receives a function that stores the text at once, and null when the stream is over
  */
 export async function streamAnswer(
   { store, emit, redactor }: { store: QuestStore; emit: Emit; redactor: Redactor },
@@ -28,7 +28,7 @@ export async function streamAnswer(
   let deltaTimer: NodeJS.Timeout | null = null;
   let keepTimer: NodeJS.Timeout | null = null;
 
-  const tellPending = (): void => {
+  const emitPending = (): void => {
     const text = pending;
     pending = "";
     const partIndex = message.parts.length - 1;
@@ -37,12 +37,12 @@ export async function streamAnswer(
     const { questId, id: messageId } = message;
     emit("delta", { questId, messageId, partIndex, kind: part.type, offset: part.text.length - text.length, text });
   };
-  /** The first piece at once, what follows gathered. */
-  const tellPaced = (): void => {
+  /** Emits the first text at once, and collects the text after it. */
+  const emitPaced = (): void => {
     deltaTimer = null;
     if (pending === "") return;
-    tellPending();
-    deltaTimer = setTimeout(tellPaced, deltaMs);
+    emitPending();
+    deltaTimer = setTimeout(emitPaced, deltaMs);
   };
   const safeParts = (): Message["parts"] =>
     message.parts.map((part) =>
@@ -54,7 +54,7 @@ export async function streamAnswer(
     if (!signal.aborted) store.keepStreamed({ ...message, parts: safeParts() });
   };
   const flush = (): void => {
-    tellPending();
+    emitPending();
     keep();
   };
 
@@ -65,14 +65,14 @@ export async function streamAnswer(
       retrying = false;
     }
     if (message.parts.at(-1)?.type !== kind) {
-      tellPending();
+      emitPending();
       message.parts.push({ type: kind, text: "" });
       store.saveMessage({ ...message, parts: safeParts() });
     }
     const part = message.parts.at(-1);
     if (part?.type === kind) part.text += text;
     pending += text;
-    if (deltaTimer === null) tellPaced();
+    if (deltaTimer === null) emitPaced();
     keepTimer ??= setTimeout(keep, keepMs);
   };
 
@@ -82,7 +82,7 @@ export async function streamAnswer(
       if (signal.aborted) break;
       switch (event.type) {
         case "routed":
-          // Stored and told with the first words.
+          // The message is stored and emitted with the first text.
           message.answeredBy = event.by;
           break;
         case "text":
@@ -90,10 +90,10 @@ export async function streamAnswer(
           append(event.type, event.text);
           break;
         case "retry": {
-          tellPending();
+          emitPending();
           retrying = true;
           const seconds = Math.max(1, Math.round(event.delayMs / 1000));
-          message.parts = [notice("info", `${event.reason.replace(/[.\s]*$/, ".")} Trying again in ${String(seconds)} s.`)];
+          message.parts = [notice("info", `${event.reason.replace(/[.\s]*$/, ".")} Retrying in ${String(seconds)} s.`)];
           store.saveMessage(message);
           break;
         }
@@ -106,7 +106,7 @@ export async function streamAnswer(
     throw new Error("the model's stream ended without its last event");
   } catch (error) {
     if (!signal.aborted) {
-      tellPending();
+      emitPending();
       message.parts = safeParts();
     }
     throw error;

@@ -2,12 +2,12 @@ import type { Message, ToolPart } from "../contract/chat.ts";
 import type { Emit } from "../contract/events.ts";
 import type { QuestStore } from "../quests/quests.ts";
 
-/** What a card holds of the output (UTF-16 units). */
-const heldUnits = 48_000;
-/** What was printed reaches the database at least this often (ms), so that a window that opens sees it. */
+/** Length of the output that a card keeps (UTF-16 units). */
+const maxUnits = 48_000;
+/** The longest time (ms) between writes to the database, from which a newly opened window reads the output. */
 const keepMs = 1_500;
 
-/** What a running tool prints, on its way to the open windows as events and, more seldom, to its stored card. */
+/** Sends the output of a running tool to the open windows as events and, less often, to its stored card. */
 export function createLiveOutput(deps: {
   part: ToolPart;
   message: Message;
@@ -27,8 +27,8 @@ export function createLiveOutput(deps: {
       const { live } = part;
       const joins = live !== undefined && live.skipped + live.text.length === offset;
       const whole = joins ? live.text + text : text;
-      // Cut at twice the length, since each cut copies.
-      const cut = whole.length > heldUnits * 2 ? whole.length - heldUnits : 0;
+      // Each cut copies the text, so cut only at twice the length.
+      const cut = whole.length > maxUnits * 2 ? whole.length - maxUnits : 0;
       part.live = { text: whole.slice(cut), skipped: (joins ? live.skipped : offset) + cut };
       emit("toolOutput", { questId: message.questId, messageId: message.id, callId: part.callId, offset, text });
       timer ??= setTimeout(keep, keepMs);

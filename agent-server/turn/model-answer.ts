@@ -19,7 +19,7 @@ import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason 
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
-/** Stores the answer, makes its calls, and says whether the loop goes on. */
+/** Stores the answer and makes its tool calls. @returns null to continue the loop, else the outcome of the run */
 export async function useAnswer(
   deps: TurnDeps,
   run: Run,
@@ -49,7 +49,7 @@ export async function useAnswer(
     return fail(
       deps,
       run,
-      notice("warning", "The model declined to answer. Ask in another way, or choose another model.", "choose_model"),
+      notice("warning", "The model declined to answer. Rephrase the request, or choose another model.", "choose_model"),
       message,
     );
   }
@@ -75,13 +75,18 @@ export async function useAnswer(
   }
 }
 
-/** Nothing to add is an answer after work or a review; as the whole answer to the owner it is a failure. */
+/** An empty answer is fine after work or a review, but a failure as the only answer to a request. */
 async function acceptSilence(deps: TurnDeps, run: Run, message: Message): Promise<Outcome | null> {
-  const asked = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
-  if (!run.answered && asked?.message.parts.some((part) => part.type === "text") === true) {
+  const request = deps.store.messages(run.questId).findLast((stored) => stored.message.role === "user");
+  if (!run.answered && request?.message.parts.some((part) => part.type === "text") === true) {
     const stronger = await escalate(run, "returned no answer");
     if (stronger !== null) return continueWith(deps, message, stronger);
-    return fail(deps, run, notice("warning", "The model gave no answer. Resume to ask again, or choose another model.", "resume"), message);
+    return fail(
+      deps,
+      run,
+      notice("warning", "The model returned no answer. Resume to try again, or choose another model.", "resume"),
+      message,
+    );
   }
   message.parts.push(notice("info", "The model had nothing to add."));
   deps.store.saveMessage(message, { kind: "assistant", content: [{ type: "text", text: "(nothing to add)" }], cut: null, altered: [] });
@@ -115,15 +120,15 @@ async function makeCalls(
   return null;
 }
 
-/** The same failure three times over: a stronger model takes over once, else the task stops. */
+/** After three identical failures: escalates to a stronger model once, else stops the task. */
 async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {
   const stronger = await escalate(run, `failed three times with the same error (${part.tool})`);
   return stronger === null ? fail(deps, run, repeatedNotice(part), message) : continueWith(deps, message, stronger);
 }
 
-/** The task goes on with another model, and the chat says why. */
-function continueWith({ store }: TurnDeps, message: Message, why: Notice): null {
-  message.parts.push(why);
+/** Shows why another model continues the task. */
+function continueWith({ store }: TurnDeps, message: Message, reason: Notice): null {
+  message.parts.push(reason);
   store.saveMessage({ ...message, open: false });
   return null;
 }
@@ -132,16 +137,16 @@ function repeatedNotice(part: ToolPart): Notice {
   const reason = (part.output ?? "").split("\n")[0]?.slice(0, 200) ?? "";
   return notice(
     "warning",
-    `Stopped: ${part.tool} failed three times in the same way (${reason}). Say what to do differently, or resume to let it try again.`,
+    `Stopped: ${part.tool} failed three times with the same error (${reason}). Tell Lancelot what to do differently, or resume to try again.`,
     "resume",
   );
 }
 
-/** What the owner reads when nobody answered a question and the soul says to stop then. */
+/** The notice after an approval request expired and the soul stops the task in that case. */
 export function unansweredApprovalNotice(part: ToolPart): Notice {
   return notice(
     "warning",
-    `Stopped: nobody answered in time whether to ${part.title.charAt(0).toLowerCase()}${part.title.slice(1)}, and the soul says to stop the task then. Resume to be asked again.`,
+    `Stopped: the approval request for "${part.title}" expired, and your soul stops the task in that case. Resume to be asked again.`,
     "resume",
   );
 }
@@ -151,7 +156,7 @@ function continueAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Mes
     return fail(
       { store, ...deps },
       run,
-      notice("warning", "The answer is cut off: it reached the model's length limit twice. Resume to let it go on.", "resume"),
+      notice("warning", "The answer is cut off because it reached the model's length limit twice. Resume to continue it.", "resume"),
       message,
     );
   }
@@ -159,7 +164,7 @@ function continueAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Mes
   store.addMessage({
     questId: run.questId,
     role: "user",
-    parts: [notice("info", "The answer reached the model's length limit; it goes on.")],
+    parts: [notice("info", "The answer reached the model's length limit. The model continues it.")],
     turn: {
       kind: "user",
       content: [{ type: "text", text: "[Your answer reached the length limit. Continue exactly where you stopped.]" }],
@@ -168,7 +173,7 @@ function continueAfterLimit({ store, ...deps }: TurnDeps, run: Run, message: Mes
   return null;
 }
 
-/** Calls a run before this one left, with the owner still to be asked or behind such a one: they are made now. */
+/** Makes the calls that an earlier run left pending: those that waited for the user, and those queued behind them. */
 export async function finishPendingCalls(deps: TurnDeps, run: Run, trace: Trace): Promise<Outcome | null> {
   const stored = deps.store.messages(run.questId).findLast(({ message }) => message.parts.some(isUnfinished));
   if (stored === undefined) return null;
@@ -180,7 +185,7 @@ export async function finishPendingCalls(deps: TurnDeps, run: Run, trace: Trace)
   }
   const open = new Set(message.parts.filter(isUnfinished).map((part) => part.callId));
   const altered = new Set(turn.altered.filter((id) => open.has(id)));
-  dropCalls(message, altered, "not run: its arguments held a secret, which is not stored; make the call again");
+  dropCalls(message, altered, "not run: its arguments contained a secret, which is not stored; make the call again");
   const calls = turn.content.flatMap((item) =>
     item.type === "tool_call" && open.has(item.id) && !altered.has(item.id) ? [{ id: item.id, name: item.name, args: item.args }] : [],
   );
@@ -189,7 +194,7 @@ export async function finishPendingCalls(deps: TurnDeps, run: Run, trace: Trace)
   return makeCalls(deps, run, message, calls, deps.store.quest(run.questId), trace.parentId ?? run.receiptId);
 }
 
-/** Ids as the model gave them, made unique within the answer; malformed calls stand in it without arguments. */
+/** Makes the call ids of the model unique within the answer. Malformed calls remain in it without arguments. */
 function withUniqueCalls(done: Done): { content: AssistantContent[]; calls: PendingCall[] } {
   const seen = new Set<string>();
   const malformed = new Set(done.malformed.map(({ id }) => id));
@@ -213,12 +218,12 @@ function toParts(content: readonly AssistantContent[], calls: readonly PendingCa
     const call = calls.find(({ id }) => id === item.id);
     if (call !== undefined) return [queuedPart(call, redactor)];
     const raw = done.malformed.find(({ id }) => id === item.id)?.raw ?? "";
-    const why = cutOff ? "they were cut off by the length limit; make the call smaller" : "they were not a JSON object";
+    const problem = cutOff ? "they were cut off by the length limit; make the call smaller" : "they were not a JSON object";
     return [
       {
         ...queuedPart({ id: item.id, name: item.name, args: {} }, redactor),
         status: "failure",
-        output: `The arguments of this call could not be read: ${why}. Nothing was done. They began: ${redactor.text(raw.slice(0, 200)).text}`,
+        output: `The arguments of this call could not be parsed: ${problem}. The call was not made. The arguments began: ${redactor.text(raw.slice(0, 200)).text}`,
       },
     ];
   });

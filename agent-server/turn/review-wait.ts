@@ -2,7 +2,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
 import { hasOpenChanges, notice, type QuestStore } from "../quests/quests.ts";
 
-/** How often (ms) is looked for what the owner decided in another window. */
+/** How often (ms) to check for decisions in another window. */
 const otherWindowMs = 1_000;
 
 interface Deps {
@@ -10,38 +10,38 @@ interface Deps {
   changes: ChangeReview;
 }
 
-/** Waits until nothing of a quest is left to decide. @throws LancelotError `cancelled`. */
+/** Waits until no changes of a quest await review. @throws LancelotError `cancelled`. */
 export function untilReviewed(changes: ChangeReview, questId: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       stop();
-      clearInterval(looking);
+      clearInterval(polling);
       signal.removeEventListener("abort", cancelled);
     };
     const cancelled = (): void => {
       end();
       reject(new LancelotError("cancelled", "Stopped before the proposed changes were reviewed."));
     };
-    const look = (): void => {
+    const check = (): void => {
       if (hasOpenChanges(changes, questId)) return;
       end();
       resolve();
     };
-    // A decision is told of inside its own transaction: looked at when that is over.
+    // The listener is called inside the decision's transaction, so check after it.
     const stop = changes.onChange((change) => {
-      if (change.questId === questId) setImmediate(look);
+      if (change.questId === questId) setImmediate(check);
     });
-    // The owner may decide in another window, which is not told of here.
-    const looking = setInterval(look, otherWindowMs);
+    // Decisions in another window emit no event in this one.
+    const polling = setInterval(check, otherWindowMs);
     signal.addEventListener("abort", cancelled, { once: true });
     if (signal.aborted) cancelled();
-    else look();
+    else check();
   });
 }
 
 /**
- * Puts what the owner decided since the model was last told into the conversation: words for the owner in the chat, the
- * review's text for the model. One transaction, so that no decision is lost or told twice. False when nothing is new.
+ * Adds the review decisions since the last call to the conversation: a notice for the user, and the text of the review for the model.
+ * One transaction keeps decisions from being lost or added twice. @returns false when there are none
  */
 export function addReview({ store, changes }: Deps, questId: string): boolean {
   return store.transaction(() => {
@@ -53,13 +53,13 @@ export function addReview({ store, changes }: Deps, questId: string): boolean {
     store.addMessage({
       questId,
       role: "user",
-      parts: [notice("info", reviewWords(decided.accepted - reviewed.accepted, decided.rejected - reviewed.rejected))],
+      parts: [notice("info", reviewSummary(decided.accepted - reviewed.accepted, decided.rejected - reviewed.rejected))],
       turn: {
         kind: "user",
         content: [
           {
             type: "text",
-            text: `${text}\nIf nothing is left to do, answer in one short sentence.`,
+            text: `${text}\nIf nothing remains to be done, answer in one short sentence.`,
           },
         ],
       },
@@ -76,7 +76,7 @@ function countDecided(changes: ChangeReview, questId: string): { accepted: numbe
   };
 }
 
-export function reviewWords(accepted: number, rejected: number): string {
+export function reviewSummary(accepted: number, rejected: number): string {
   const changes = (count: number): string => `${String(count)} ${count === 1 ? "change" : "changes"}`;
   if (accepted > 0 && rejected > 0) return `You accepted ${changes(accepted)} and rejected ${String(rejected)}.`;
   if (accepted > 0) return `You accepted ${changes(accepted)}.`;

@@ -8,8 +8,8 @@ import { retrieveForSmallModel, smallModelNotice } from "./small-model.ts";
 import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
 /**
- * Before a small model answers a new request of the owner: reads for it and stores what was read as a message of its own, with
- * the tool cards. Does nothing when this request was read for already.
+ * Retrieves text of the project for a small model before it answers a new request, and stores the text with its tool cards as a
+ * message. Does nothing when the text for this request was already retrieved.
  */
 export async function readForSmallModel(
   deps: Pick<TurnDeps, "store" | "tools" | "changes" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
@@ -20,11 +20,11 @@ export async function readForSmallModel(
   const { store } = deps;
   const messages = store.messages(run.questId);
   const index = messages.findLastIndex(({ turn }) => turn?.kind === "user");
-  const asked = messages[index];
-  if (asked?.turn?.kind !== "user" || messages.slice(index).some(({ turn }) => turn?.kind === "retrieval" || turn?.kind === "assistant"))
+  const request = messages[index];
+  if (request?.turn?.kind !== "user" || messages.slice(index).some(({ turn }) => turn?.kind === "retrieval" || turn?.kind === "assistant"))
     return;
-  // The product's own turns (a review, a length limit) carry no request to read for.
-  if (!asked.message.parts.some((part) => part.type === "text")) return;
+  // Messages of the host itself (a review, a length limit) contain no request.
+  if (!request.message.parts.some((part) => part.type === "text")) return;
   const { smallModelNoticeShown, quest } = store.stored(run.questId);
   const message = store.addMessage({
     questId: run.questId,
@@ -34,17 +34,17 @@ export async function readForSmallModel(
   });
   store.patch(run.questId, { smallModelNoticeShown: true });
 
-  /** Reading goes on whatever fails, but not past the soul's word. */
+  /** Failed reads are skipped, but an expired approval request ends the task when the soul says so. */
   const stop = (part: ToolPart, why: StopReason): void => {
     if (why === "unanswered") throw new LancelotError("needs_approval", unansweredApprovalNotice(part).text);
   };
-  const request = asked.turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
-  const given = asked.turn.content.some((item) => item.type === "text" && item.attached === true);
-  const text = given
+  const requestText = request.turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
+  const hasAttachment = request.turn.content.some((item) => item.type === "text" && item.attached === true);
+  const text = hasAttachment
     ? ""
     : await retrieveForSmallModel(
         deps,
-        request,
+        requestText,
         async ({ name, args }) => {
           const call = { id: `host-${randomUUID()}`, name, args };
           const part: ToolPart = queuedPart(call, deps.redactor);
@@ -60,7 +60,7 @@ export async function readForSmallModel(
     { ...message, open: false },
     text === ""
       ? null
-      : { kind: "retrieval", text: `Text of the project, read for this question:\n${text}`, request, ...findingsOf(message) },
+      : { kind: "retrieval", text: `Project files that match this question:\n${text}`, request: requestText, ...findingsOf(message) },
   );
 }
 

@@ -5,10 +5,10 @@ import type { Tools } from "../tools/tools.ts";
 import { notice } from "../quests/quests.ts";
 import type { PendingCall } from "./tool-calls.ts";
 
-// The policy for small models (a 1B model with a window of some 2,000 tokens): a short prompt, few tools, and the host reads
-// for it. What the host reads goes the ordinary road: decided, recorded, and shown in the chat as tool cards.
+// The policy for small models (for example 1B parameters with a window of 2,000 tokens): a short prompt, few tools, and the host
+// retrieves files for the model. The retrieval uses ordinary tool calls: authorized, recorded, and shown in the chat as tool cards.
 
-/** Tokens of project text a small model is given for one request. */
+/** Tokens of project text that a small model gets for one request. */
 export const retrievalTokens = 600;
 
 const searchedWords = 4;
@@ -16,16 +16,16 @@ const readFiles = 2;
 const linesAround = 8;
 const linesRead = 60;
 
-/** What the owner should know, once a quest. */
+/** Explains the limits of a small model, once per quest. */
 export function smallModelNotice(model: string): Part {
   return notice(
     "info",
-    `${model} is a small model that runs on this machine. Lancelot reads matching files for it, shown below. It can misread code and invent details: check what it says against the files. For larger tasks or edits choose a larger model.`,
+    `${model} is a small model on this machine. Lancelot reads the matching files below for it. It can misread code and invent details, so check its answer against the files. For larger tasks or edits, choose a larger model.`,
     "choose_model",
   );
 }
 
-/** One call of the retrieval, made by the ordinary road; the card as it ended and the tool's text, null when it failed. */
+/** Makes one tool call of the retrieval. @returns its card, and the text of the tool, null when the call failed */
 export type RetrievalCall = (call: Omit<PendingCall, "id">) => Promise<{ text: string | null; part: ToolPart }>;
 
 interface Deps {
@@ -34,8 +34,8 @@ interface Deps {
 }
 
 /**
- * Reads for a small model what the request is about: the files it names, else those where its rarer words are found, else
- * what the project says of itself. Deterministic.
+ * Retrieves the text that a request is about: the files it names, else the files that contain its rare words, else the README and
+ * the file list. Deterministic.
  * @returns the text for the model (at most `retrievalTokens`), empty when nothing was found
  */
 export async function retrieveForSmallModel(deps: Deps, request: string, call: RetrievalCall, signal: AbortSignal): Promise<string> {
@@ -69,7 +69,7 @@ export async function retrieveForSmallModel(deps: Deps, request: string, call: R
   return share(blocks);
 }
 
-/** Each block gets its share of the room, and what shorter ones leave. */
+/** Divides the token limit among the blocks. Later blocks get the tokens that earlier ones did not need. */
 function share(blocks: readonly string[]): string {
   let left = retrievalTokens;
   return blocks
@@ -82,7 +82,7 @@ function share(blocks: readonly string[]): string {
     .join("\n\n");
 }
 
-/** Workspace files the request names, by path or by file name. */
+/** The workspace files that the request names, by path or by file name. */
 async function filesNamed({ tools, governance }: Deps, request: string, signal: AbortSignal): Promise<string[]> {
   const found = new Set<string>();
   for (const match of request.matchAll(/[\w@./\\-]*\w\.[A-Za-z]\w{0,9}\b|\b[\w-]+(?:\/[\w.-]+)+/g)) {
@@ -109,7 +109,7 @@ const commonWords = new Set(
   ).split(" "),
 );
 
-/** The request's words most likely to single out a place in code, best first: identifiers before plain words, longer before shorter. */
+/** The most distinctive words of the request, best first: identifiers before plain words, longer before shorter. */
 export function rareWords(request: string): string[] {
   const words = new Set([...request.matchAll(/[A-Za-z_$][\w$-]{2,}/g)].map((match) => match[0].replace(/-+$/, "")));
   const identifier = (word: string): boolean => /[a-z][A-Z]|_|\d|-/.test(word);
@@ -120,7 +120,7 @@ export function rareWords(request: string): string[] {
     .slice(0, searchedWords);
 }
 
-/** Files of a search result, those with most of the wanted words first, each with the line where its best word stands. */
+/** The files of a search result, those with most of the words first, each with the line of its best word. */
 function bestHits(output: string, words: readonly string[], governance: Pick<Governance, "resolvePath">): { path: string; line: number }[] {
   const hits = new Map<string, { line: number; rank: number; words: Set<string> }>();
   for (const text of output.split("\n")) {

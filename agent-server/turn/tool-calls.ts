@@ -9,16 +9,16 @@ import { hasOpenChanges, interruptedOutput, maxSameFailures, type QuestStore, ty
 import { createLiveOutput } from "./live-output.ts";
 import { untilReviewed } from "./review-wait.ts";
 
-/** A call as it will be made: with the model's own arguments, which the stored card may not show whole. */
+/** A call with the complete arguments of the model, which its stored card may truncate. */
 export interface PendingCall {
   id: string;
   name: string;
   args: Record<string, unknown>;
 }
 
-/** Reads at once, at most. */
+/** Maximum number of concurrent reads. */
 const parallelReads = 6;
-/** A card shows this much of the arguments (bytes); the receipt and the diff show the rest. */
+/** Bytes of the arguments that a card shows. The receipt and the diff show the rest. */
 const cardBytes = 20_000;
 
 interface Deps {
@@ -31,7 +31,7 @@ interface Deps {
   log: Log;
 }
 
-/** The card of a call that was not made yet. */
+/** The card of a queued call. */
 export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
   return {
     type: "tool",
@@ -51,21 +51,21 @@ export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
   };
 }
 
-/** Why calls end the loop. */
+/** Why the calls stop the loop. */
 export type StopReason = "repeated" | "unanswered";
 
 export interface CallContext {
   run: Run;
   mode: Mode;
   parentId: string;
-  /** The loop must stop: a failure came for the third time, or nobody answered and the soul stops the task then. */
+  /** Called when the loop must stop: a call failed repeatedly, or an approval request expired and the soul stops the task then. */
   onStop: (part: ToolPart, why: StopReason) => void;
 }
 
 /**
- * Makes the calls of one answer: reads (T0) together, everything else one after the other in the model's order. Each call is
- * stored as running before it is made and with its result after, so that a crash at any point tells what had begun.
- * Stops early when the run ends or a failure repeats.
+ * Makes the calls of one answer: concurrently when all are reads (T0), else one after the other in the order of the model. Each call
+ * is stored as running before it is made, so that the state after a crash shows which calls had started. Stops early when the run ends
+ * or a failure repeats.
  */
 export async function runToolCalls(deps: Deps, message: Message, calls: readonly PendingCall[], context: CallContext): Promise<void> {
   const infos = new Map(deps.tools.list().map((tool) => [tool.name, tool]));
@@ -103,11 +103,11 @@ async function runOne(
   if (part === undefined) return;
   const { signal } = run.controller;
 
-  const printed = createLiveOutput({ part, message, store, emit, ended: () => run.ended });
+  const liveOutput = createLiveOutput({ part, message, store, emit, ended: () => run.ended });
   const update = (card: Partial<ToolPart>): void => {
     if (run.ended) return;
     Object.assign(part, card, { type: "tool", callId: call.id });
-    // Before the task is seen to wait: a host that dies right after leaves a call that certainly did not run.
+    // Stored before the task becomes `waiting`, so that after a crash in between the call is known not to have run.
     store.saveMessage(message);
     if (part.status === "waiting" && part.approvalId !== null) {
       wait({ kind: "approval", id: part.approvalId });
@@ -126,8 +126,8 @@ async function runOne(
     store.patch(run.questId, next === undefined ? { status: "active", waitingFor: null } : { waitingFor: next });
   };
   const askOwner = async (question: string, options: readonly string[] | undefined, asked: AbortSignal): Promise<string> => {
-    const kept = store.stored(run.questId).answer;
-    if (kept?.callId === call.id) return kept.answer;
+    const earlier = store.stored(run.questId).answer;
+    if (earlier?.callId === call.id) return earlier.answer;
     const shown = redactor.text(question).text;
     update({ status: "waiting" });
     wait({ kind: "answer", id: call.id, question: shown, ...(options === undefined ? {} : { options: [...options] }) });
@@ -146,7 +146,7 @@ async function runOne(
       update({ status: "running" });
     }
   };
-  /** What the call works on must be on the disk first: the owner reviews what was proposed, in the middle of the turn. */
+  /** Waits until the user has reviewed all proposed changes, because the call needs them on disk. */
   const settleReview = async (asked: AbortSignal): Promise<void> => {
     if (!hasOpenChanges(changes, run.questId)) return;
     update({ status: "waiting" });
@@ -177,14 +177,14 @@ async function runOne(
       ...(canAsk ? { askOwner, settleReview } : {}),
       updatePlan,
       onUpdate: update,
-      onOutput: printed.add,
+      onOutput: liveOutput.add,
     });
-    printed.end();
+    liveOutput.end();
   } catch (error) {
-    printed.end();
+    liveOutput.end();
     if (signal.aborted) return;
     if (!(error instanceof LancelotError)) log(`${call.name} failed`, error);
-    const text = error instanceof LancelotError ? error.message : "The tool failed inside Lancelot; the log has the details.";
+    const text = error instanceof LancelotError ? error.message : "The tool failed because of an internal error. The log has details.";
     outcome = { text, isError: true, receiptId: part.receiptId, changeId: null, card: { status: "failure" } };
   }
   if (run.ended) return;
@@ -208,7 +208,7 @@ function isOpen(status: ToolPart["status"]): boolean {
   return status === "queued" || status === "waiting" || status === "running";
 }
 
-/** Calls that can no longer be made, with the reason the model and the owner read. */
+/** Cancels calls that can no longer be made. `output` is the reason for the model and the user. */
 export function dropCalls(message: Message, ids: ReadonlySet<string>, output: string = interruptedOutput): void {
   for (const part of message.parts) {
     if (part.type === "tool" && ids.has(part.callId) && isOpen(part.status)) {

@@ -24,16 +24,16 @@ const classifyTimeoutMs = 400;
 export async function routeStep(deps: Deps, run: Run): Promise<Route> {
   const { store, models } = deps;
   const { override } = store.quest(run.questId);
-  const asked = lastAsked(store, run.questId);
+  const request = lastRequest(store, run.questId);
   const before = run.routing;
   const hasSameOverride = before !== null && JSON.stringify(before.override) === JSON.stringify(override);
   const routing: RunRouting =
-    before !== null && before.messageId === asked?.id && hasSameOverride
+    before !== null && before.messageId === request?.id && hasSameOverride
       ? before
       : {
-          messageId: asked?.id ?? "",
+          messageId: request?.id ?? "",
           type: await typeOf(deps, run),
-          text: asked === undefined ? "" : withoutCrusader(userText(asked)),
+          text: request === undefined ? "" : withoutCrusader(userText(request)),
           override,
           // A new choice of the user starts a new sequence; a new message may move a running loop up a lane, never down.
           routes: hasSameOverride ? before.routes : models.routes(),
@@ -82,24 +82,24 @@ function switchModel(run: Run, next: Route): Notice {
   return notice("warning", next.notice ?? next.rationale);
 }
 
-function lastAsked(store: QuestStore, questId: string): Message | undefined {
-  return asked(store, questId).at(-1);
+function lastRequest(store: QuestStore, questId: string): Message | undefined {
+  return requests(store, questId).at(-1);
 }
 
-function asked(store: QuestStore, questId: string): Message[] {
+function requests(store: QuestStore, questId: string): Message[] {
   return store.messages(questId).flatMap(({ message, turn }) => (turn?.kind === "user" && userText(message) !== "" ? [message] : []));
 }
 
 /**
- * By rules, and by the intent classifier where they are undecided. A follow-up has the type of the request before it; earlier messages
+ * By rules, and by the intent classifier where they are unspecific. A follow-up has the type of the request before it; earlier messages
  * are typed by rules only, so that nothing is classified twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
-  const messages = asked(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
+  const messages = requests(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
   const text = messages.at(-1) ?? "";
   const before = messages.slice(0, -1).reduce<TaskType | null>((type, earlier) => taskTypeOf({ text: earlier, before: type }), null);
   const byRules = taskTypeOf({ text, before });
-  if (deps.classify === undefined || !undecided.has(byRules)) return byRules;
+  if (deps.classify === undefined || !unspecific.has(byRules)) return byRules;
   const { signal } = run.controller;
   const intent = await deps
     .classify(
@@ -112,4 +112,4 @@ async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
 }
 
 /** Types that the intent classifier may refine. */
-const undecided: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);
+const unspecific: ReadonlySet<TaskType> = new Set(["chat", "question", "edit"]);

@@ -29,9 +29,9 @@ import { settleVerifications } from "./verification-notes.ts";
 type Done = Extract<ModelEvent, { type: "done" }>;
 
 /**
- * Runs a quest until it is done, waits for a review, or fails. Each step is committed before the next effect.
- * `conclude` is called in the same turn of the event loop as the last look at the messages, so that no word of the owner
- * falls between the two. Throws only when the run was ended from outside.
+ * Runs a quest until it is done, waits for a review, or fails. Each step is committed before the next effect. `conclude` is called in the
+ * same turn of the event loop as the last check for messages, so that no message can arrive between the two. Throws only when the run
+ * was ended from outside.
  */
 export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
   try {
@@ -47,7 +47,7 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
       addReview(deps, run.questId);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);
-        // While that was waited for, the owner may have spoken or decided.
+        // The user may have sent a message or reviewed changes in the meantime.
         addReview(deps, run.questId);
         if (needsAnswer(deps.store, run.questId)) continue;
         return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
@@ -62,7 +62,7 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
   }
 }
 
-/** The model owes an answer when the owner's words or tool results stand last. */
+/** True when the conversation ends with a message of the user or with tool results. */
 function needsAnswer(store: QuestStore, questId: string): boolean {
   return toConversation(store.messages(questId)).at(-1)?.role !== "assistant";
 }
@@ -89,7 +89,7 @@ function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
       run,
       notice(
         "warning",
-        `Stopped after ${String(maxTurns)} steps without an end. Resume to allow as many again, or say what to do differently.`,
+        `Stopped after ${String(maxTurns)} steps. Resume to allow ${String(maxTurns)} more, or tell Lancelot what to do differently.`,
         "resume",
       ),
     );
@@ -111,8 +111,8 @@ function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
   return null;
 }
 
-/** One question to the model, and the tools it asks for. Null: go on. */
-async function takeTurn(deps: TurnDeps, run: Run, around: PromptSources, memory: RunMemory): Promise<Outcome | null> {
+/** Makes one model call and the tool calls of its answer. @returns null to continue the loop, else the outcome of the run */
+async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSources, memory: RunMemory): Promise<Outcome | null> {
   const { store, ledger } = deps;
   const { questId } = run;
   const { signal } = run.controller;
@@ -123,7 +123,7 @@ async function takeTurn(deps: TurnDeps, run: Run, around: PromptSources, memory:
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
   if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
   if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
-  const surroundings = { ...around, memory: memory(active) };
+  const surroundings = { ...baseSurroundings, memory: memory(active) };
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",
@@ -164,7 +164,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
   }
   const quest = store.quest(questId);
 
-  // From here to the stream nothing waits: what the owner says now comes after this message, and joins the next step.
+  // Nothing is awaited from here to the stream, so a new message of the user comes after this one and joins the next step.
   const message = store.addMessage({ questId, role: "assistant", parts: [], open: true });
   let done: Done;
   try {

@@ -105,7 +105,7 @@ function told(request: SeenRequest): string {
 }
 
 describe("a task of hundreds of calls", () => {
-  it("keeps soul, rules, plan, approvals, pinned facts and the owner's rules word for word through ten compactions", async () => {
+  it("keeps soul, rules, plan, approvals, pinned facts and the owner's rules verbatim through ten compactions", async () => {
     const { questId } = await at.call("chat.send", { text: `Port the billing service, module by module. ${decision}` });
     await settled(questId);
     await at.call("context.add", { questId, path: "pilot", text: fact, pinned: true });

@@ -7,22 +7,22 @@ import { type UserStatement, userStatements, ruleSentences } from "../user-state
 import { isUnfinished } from "../settle-quest.ts";
 import type { StoredMessage } from "../stored-quest.ts";
 
-/** What a task's state is made of where its older part is summarized. It is read from the task, never from a summary before. */
+/** The exact state of a quest that accompanies a summary. It is read from the quest, never from an earlier summary. */
 export interface TaskState {
   plan: readonly PlanStep[];
   approvals: readonly Approval[];
   changes: readonly Change[];
 }
 
-/** More changed files than these are counted, not named. */
+/** Further changed files are counted but not listed. */
 const namedFiles = 200;
-/** Characters of a message of the owner that states no rule, where all of them together have no room. */
-const shortWords = 300;
+/** Characters kept of a statement without a rule when the statements exceed their token limit. */
+const shortStatement = 300;
 
 /**
- * Up to which message (its position) a task's older part goes, so that what is kept takes at most `keep` tokens. Whole messages
- * only, with their calls and results together; the last one and what is not finished always stay. Null when nothing is older.
- * @param after messages up to this one are summarized already
+ * Finds the last message to summarize, so that the kept messages take at most `keep` tokens. Calls stay together with their results;
+ * the last message and unfinished ones are always kept. Null when there is nothing to summarize.
+ * @param after the position of the last message that is already summarized
  */
 export function chooseCut(
   messages: readonly StoredMessage[],
@@ -30,12 +30,12 @@ export function chooseCut(
   after: number,
   keep: number,
 ): StoredMessage | null {
-  const told = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
-  const barrier = told.findIndex(({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished));
-  const last = barrier === -1 ? told.length - 1 : Math.min(barrier, told.length - 1);
+  const visible = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
+  const barrier = visible.findIndex(({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished));
+  const last = barrier === -1 ? visible.length - 1 : Math.min(barrier, visible.length - 1);
   let kept = 0;
-  for (let index = told.length - 1; index >= 0; index -= 1) {
-    const stored = told[index];
+  for (let index = visible.length - 1; index >= 0; index -= 1) {
+    const stored = visible[index];
     if (stored === undefined) return null;
     kept += costOfMessages([stored], states);
     if (index < last && kept > keep) return stored;
@@ -43,34 +43,41 @@ export function chooseCut(
   return null;
 }
 
-/** The message before the owner's last words: what the owner asks to be summarized when everything has room. */
+/** The message before the last request: where to cut when the user asks for a summary although everything fits. */
 export function beforeLastRequest(messages: readonly StoredMessage[], after: number): StoredMessage | null {
-  const told = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
-  const unfinished = told.findIndex(({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished));
-  const request = told.findLastIndex(({ message, turn }) => turn?.kind === "user" && message.parts.some((part) => part.type === "text"));
-  // A single long request: all of its work but the last step.
-  const first = request > 0 ? request : told.length - 1;
-  return told[(unfinished === -1 ? first : Math.min(first, unfinished)) - 1] ?? null;
+  const visible = messages.filter(({ message, turn }) => message.seq > after && turn !== null);
+  const unfinished = visible.findIndex(
+    ({ message, attachments }) => message.open || attachments !== null || message.parts.some(isUnfinished),
+  );
+  const request = visible.findLastIndex(({ message, turn }) => turn?.kind === "user" && message.parts.some((part) => part.type === "text"));
+  // With a single request, summarize all of its steps but the last.
+  const first = request > 0 ? request : visible.length - 1;
+  return visible[(unfinished === -1 ? first : Math.min(first, unfinished)) - 1] ?? null;
 }
 
-/** Tokens these messages take in a prompt. */
+/** The tokens of these messages in a prompt. */
 export function costOfMessages(messages: readonly StoredMessage[], states: ReadonlyMap<string, EvictionState>): number {
   return applyStates(toConversation(messages), states).reduce((sum, message) => sum + costOf(message), 0);
 }
 
 /**
- * What stands for the older part of a task: the owner's words, plan, open approvals and questions, changed files, all from the
- * task itself and word for word, then the summary, marked as data since it may repeat what files and tools said.
- * @param covered the messages it stands for, from the first one on
- * @param room tokens for the owner's words; those that state a rule or decide something stay beyond it
+ * Composes the replacement for the summarized messages: user statements, plan, pending approvals, open questions and changed files,
+ * verbatim from the quest, then the summary, marked as data because it may repeat text of files and tools.
+ * @param covered the summarized messages, from the first one on
+ * @param statementTokens the limit for user statements; sentences with a rule or decision are kept beyond it
  */
-export function composeHead(covered: readonly StoredMessage[], state: TaskState, summary: string, room: number): ContextUserContent[] {
+export function composeHead(
+  covered: readonly StoredMessage[],
+  state: TaskState,
+  summary: string,
+  statementTokens: number,
+): ContextUserContent[] {
   const own = [
-    "[The earlier part of this task is summarized here to make room. Its state below is exact; the messages themselves are kept for the owner.]",
-    ...section("What the owner said, in order:", listStatements(userStatements(covered), room)),
-    ...section("The plan as it stood then:", planLines(state.plan)),
-    ...section("Approvals open then:", approvalLines(state.approvals)),
-    ...section("Questions to the owner without an answer:", openQuestions(covered)),
+    "[The earlier part of this task is summarized here to save tokens. Its state below is exact. The user can still read the full messages.]",
+    ...section("User messages and answers, in order:", listStatements(userStatements(covered), statementTokens)),
+    ...section("The plan at that point:", planLines(state.plan)),
+    ...section("Pending approvals at that point:", approvalLines(state.approvals)),
+    ...section("Unanswered questions to the user:", openQuestions(covered)),
     ...section("Files changed in this task:", changedFiles(covered, state.changes)),
   ].join("\n\n");
   return [
@@ -85,25 +92,25 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.join("\n")}`];
 }
 
-/** Word for word where there is room; else the first and the last so, and of the others every sentence that states a rule. */
-function listStatements(words: readonly UserStatement[], room: number): string[] {
-  const whole = words.map(({ question, text }) => (question === null ? text : `(asked: ${question}) ${text}`));
-  const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= room;
+/** Verbatim if all statements fit; else only the first and the last, and the sentences with a rule of the others. */
+function listStatements(statements: readonly UserStatement[], limit: number): string[] {
+  const whole = statements.map(({ question, text }) => (question === null ? text : `(asked: ${question}) ${text}`));
+  const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= limit;
   return whole.map((text, index) => {
     const number = `${String(index + 1)}. `;
-    const edge = index === 0 || index === whole.length - 1;
-    if (fits || (edge && estimateTokens(text) <= room) || text.length <= shortWords) return number + text;
+    const isFirstOrLast = index === 0 || index === whole.length - 1;
+    if (fits || (isFirstOrLast && estimateTokens(text) <= limit) || text.length <= shortStatement) return number + text;
     const kept = ruleSentences(text);
-    return number + [shorten(text, shortWords), ...kept].join("\n   ");
+    return number + [shorten(text, shortStatement), ...kept].join("\n   ");
   });
 }
 
-/** A plan as the model is told it. */
+/** A plan as text for the model. */
 export function planLines(plan: readonly PlanStep[]): string[] {
   return plan.map(({ title, status, doneWhen }) => `- [${status}] ${title}${doneWhen === undefined ? "" : ` (done when: ${doneWhen})`}`);
 }
 
-/** Approvals as the model is told them. */
+/** Approvals as text for the model. */
 export function approvalLines(approvals: readonly Approval[]): string[] {
   return approvals.map(({ title, tier }) => `- ${title} (${tier})`);
 }
@@ -117,7 +124,7 @@ function openQuestions(messages: readonly StoredMessage[]): string[] {
   );
 }
 
-/** Each file with what was done to it: what was proposed and decided, what was written at once, what commands changed. */
+/** Each changed file with its proposals and their decisions, direct writes, and changes by commands. */
 export function changedFiles(messages: readonly StoredMessage[], changes: readonly Change[]): string[] {
   const done = new Map<string, Map<string, number>>();
   const add = (path: string, what: string): void => {
@@ -146,7 +153,7 @@ export function changedFiles(messages: readonly StoredMessage[], changes: readon
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(
       ([path, what]) =>
-        `- ${path}: ${[...what].map(([words, times]) => (times > 1 ? `${words} (${String(times)} times)` : words)).join("; ")}`,
+        `- ${path}: ${[...what].map(([action, times]) => (times > 1 ? `${action} (${String(times)} times)` : action)).join("; ")}`,
     );
   const more = lines.length - namedFiles;
   return more > 0 ? [...lines.slice(0, namedFiles), `- and ${String(more)} more`] : lines;

@@ -1,11 +1,11 @@
 import type { Handlers } from "../../contract/table.ts";
 import type { Quests } from "../quests-interface.ts";
 
-/** The contract's methods of a task's context. */
+/** Implements the context methods of the contract. */
 export function contextHandlers(
-  orchestrator: Pick<Quests, "context">,
+  quests: Pick<Quests, "context">,
 ): Pick<Handlers, "context.items" | "context.add" | "context.remove" | "context.compact"> {
-  const { context } = orchestrator;
+  const { context } = quests;
   return {
     "context.items": ({ questId }) => context.items(questId),
     "context.add": (params, { owner }) => context.add(params, owner),

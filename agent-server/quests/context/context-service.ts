@@ -15,40 +15,40 @@ import type { QuestView } from "./quest-view.ts";
 import type { QuestRecall } from "../../memory/memory.ts";
 import { lastUses } from "./quest-pieces.ts";
 
-/** A list shows at most so many items; `used` counts all. */
+/** Maximum length of an item list. `used` counts all items. */
 const shownItems = 500;
-const removedReason = "The owner took it out.";
+const removedReason = "You removed it.";
 
 interface Deps {
   store: QuestStore;
   kept: ContextStore;
   context: Pick<Context, "readSources" | "measure" | "attached">;
-  /** What is remembered, as it stood in a task's last prompt. */
+  /** The memories in the last prompt of a quest. */
   recall: Pick<QuestRecall, "last">;
   questContext: QuestContext;
   models: Pick<Models, "active">;
   governance: Pick<Governance, "resolvePath" | "soul"> & { approvals: Pick<Governance["approvals"], "list"> };
   ledger: Pick<Ledger, "open" | "close">;
   redactor: Redactor;
-  /** Tokens of one prompt by the owner's settings. */
+  /** The token budget of one prompt in the settings. */
   budget: () => number;
   now: () => Date;
 }
 
-/** The owner's hand on a task's context: what is in it, put in, taken out, summarized. */
+/** Lists, adds, removes and summarizes the context of a quest. */
 export interface ContextService {
   items(questId: string | undefined): Promise<Result<"context.items">>;
-  /** @throws LancelotError `invalid_params` with the reason, `conflict` when it has no room. */
+  /** @throws LancelotError `invalid_params` with the reason, `conflict` when the item does not fit. */
   add(params: Params<"context.add">, owner: boolean): Promise<ContextItem>;
   remove(questId: string, path: string): Promise<{ removed: boolean }>;
-  /** @throws LancelotError `conflict` when nothing is older than what is kept. */
+  /** @throws LancelotError `conflict` when there is nothing to summarize. */
   compact(questId: string, signal: AbortSignal, focus?: string): Promise<Result<"context.compact">>;
 }
 
 export function createContextService(deps: Deps): ContextService {
   const { store, kept, context, questContext, recall, ledger, governance, redactor } = deps;
 
-  /** What would answer; where nothing can, the budget alone counts. */
+  /** The model that would answer. Without one, only the budget limits the prompt. */
   async function model(): Promise<Pick<ActiveModel, "small" | "contextWindow" | "displayName">> {
     return deps.models.active().catch(() => ({ small: false, contextWindow: deps.budget(), displayName: "the model" }));
   }
@@ -66,7 +66,7 @@ export function createContextService(deps: Deps): ContextService {
         kind: "instruction" as const,
         origin,
         tokens: estimateTokens(text),
-        reason: truncated ? "Only its beginning is told: it is longer than an instruction file may be." : null,
+        reason: truncated ? "Only its beginning is included, because the file exceeds the limit for instruction files." : null,
       })),
       ...(memory === ""
         ? []
@@ -134,7 +134,10 @@ export function createContextService(deps: Deps): ContextService {
       };
     const resolved = governance.resolvePath(path);
     if (resolved.ok && resolved.sensitive === "secret" && !owner)
-      throw new LancelotError("unauthorized", `${resolved.display} holds secrets: only the owner may add it, and it goes out redacted.`);
+      throw new LancelotError(
+        "unauthorized",
+        `${resolved.display} contains secrets. Adding it requires the owner token; its secrets are redacted.`,
+      );
     const read = await context.attached(path, { questId, parentId: store.quest(questId).receiptId });
     if (!read.ok) throw new LancelotError("invalid_params", `${read.path} was not added. ${read.problem}`);
     const stamp = (await stampOf(governance, read.path)) ?? "";
@@ -145,19 +148,19 @@ export function createContextService(deps: Deps): ContextService {
     async items(questId) {
       const active = await model();
       const near = questId === undefined ? [] : kept.items(questId).map(({ path }) => path);
-      const around = await context.readSources(near, null);
-      const surroundings = questId === undefined ? around : { ...around, memory: recall.last(questId) };
+      const base = await context.readSources(near, null);
+      const surroundings = questId === undefined ? base : { ...base, memory: recall.last(questId) };
       const budget = Math.min(deps.budget(), active.contextWindow);
       const fixed = fixedItems(surroundings);
       if (questId === undefined)
         return { items: fixed, budget, used: fixed.reduce((sum, { tokens }) => sum + tokens, 0), window: active.contextWindow };
       const view = questContext.view(questId, active);
-      const room = context.measure(surroundings, view.wish);
+      const size = context.measure(surroundings, view.request);
       const items = [...fixed, ...taskItems(questId, view)];
       return {
         items: items.length <= shownItems ? items : [...items.slice(0, shownItems / 2), ...items.slice(-shownItems / 2)],
         budget,
-        used: room.used + room.fixed,
+        used: size.used + size.fixed,
         window: active.contextWindow,
       };
     },
@@ -180,13 +183,13 @@ export function createContextService(deps: Deps): ContextService {
           const tokens = estimateTokens(item.text);
           const pinnedTokens = others.reduce((sum, { text }) => sum + estimateTokens(text), 0) + (item.pinned ? tokens : 0);
           if (tokens > limit || pinnedTokens > limit) {
-            const names =
+            const nextStep =
               item.pinned && others.length > 0
                 ? ` Unpin one of ${others.map(({ path }) => path).join(", ")} first, or`
                 : " Name a smaller part, or";
             throw new LancelotError(
               "conflict",
-              `${item.path} takes about ${tokens.toLocaleString("en-US")} tokens and does not fit the ${limit.toLocaleString("en-US")} of a prompt with what is pinned already.${names} choose a model with a larger window.`,
+              `${item.path} takes about ${tokens.toLocaleString("en-US")} tokens and does not fit the ${limit.toLocaleString("en-US")} of a prompt with the pinned items.${nextStep} choose a model with a larger window.`,
             );
           }
           kept.putItem(params.questId, item);
@@ -224,7 +227,7 @@ export function createContextService(deps: Deps): ContextService {
       const { receiptId } = store.quest(questId);
       const surroundings = { ...(await context.readSources([], null)), memory: recall.last(questId) };
       const active = await model();
-      const made = await questContext.compact({
+      const result = await questContext.compact({
         questId,
         model: active,
         surroundings,
@@ -232,9 +235,9 @@ export function createContextService(deps: Deps): ContextService {
         signal,
         ...(focus === undefined || focus === "" ? {} : { focus }),
       });
-      if (made === null) throw new LancelotError("conflict", "There is nothing older to summarize yet: the task is still short.");
-      store.patch(questId, { context: { tokens: made.after, window: active.contextWindow } });
-      return made;
+      if (result === null) throw new LancelotError("conflict", "There is nothing to summarize yet, because the task is still short.");
+      store.patch(questId, { context: { tokens: result.after, window: active.contextWindow } });
+      return result;
     },
   };
 }

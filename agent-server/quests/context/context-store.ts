@@ -2,39 +2,39 @@ import type { ContextUserContent, Eviction, EvictionState } from "../../context/
 import type { PlanStep } from "../../contract/chat.ts";
 import type { Migration, Storage } from "../../storage/storage.ts";
 
-/** What the owner put into a task's context beside the conversation. */
+/** A file or fact that the user added to the context of a quest. */
 export interface KeptItem {
-  /** Of a file, relative to the workspace; of a fact its name. */
+  /** The path of a file relative to the workspace, or the name of a fact. */
   path: string;
   kind: "file" | "fact";
   pinned: boolean;
   state: EvictionState;
   reason: string | null;
-  /** As the model is told it. */
+  /** The text for the model. */
   text: string;
   findings: string[];
-  /** Of the file as it was read; empty of a fact. */
+  /** Identifies the version of the file that was read; empty for a fact. */
   stamp: string;
   /** Grows with each use. */
   usedSeq: number;
   usedAt: string;
 }
 
-/** A file that was read into the conversation, as it was when the model was last told of it. */
+/** A file in the conversation, in the version that the model last saw. */
 export interface LoadedFile {
   path: string;
   stamp: string;
-  /** The message that loaded it last. */
+  /** The position of the last message that contains it. */
   seq: number;
 }
 
-/** The older part of a task, as it is told since it was summarized. Its messages stay. */
+/** The summary that replaces the older messages of a quest in its prompts. */
 export interface Compaction {
-  /** Messages up to this one are told by `head`. */
+  /** The position of the last message that `head` replaces. */
   upTo: number;
   lastMessageId: string;
   head: ContextUserContent[];
-  /** As `head` has it, to see whether the model was told another one since. */
+  /** The plan in `head`, to detect that the plan changed since. */
   plan: PlanStep[];
   summary: string;
   method: string;
@@ -59,7 +59,7 @@ export const contextMigrations: readonly Migration[] = [
         used_at TEXT NOT NULL,
         PRIMARY KEY (quest_id, path)
       ) STRICT;
-      CREATE TABLE context_states (  -- pieces of messages that do not stand whole
+      CREATE TABLE context_states (  -- shortened and excluded pieces of messages
         message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
         quest_id TEXT NOT NULL,
         key TEXT NOT NULL,
@@ -78,7 +78,7 @@ export const contextMigrations: readonly Migration[] = [
       CREATE TABLE context_compactions (
         quest_id TEXT NOT NULL,
         up_to INTEGER NOT NULL,
-        last_message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,  -- an edited message takes back what came after it
+        last_message_id TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,  -- editing a message removes the later ones
         head TEXT NOT NULL,
         plan TEXT NOT NULL,
         summary TEXT NOT NULL,
@@ -115,7 +115,7 @@ interface CompactionRow {
 
 export type ContextStore = ReturnType<typeof createContextStore>;
 
-/** What a task keeps of its context beside its messages: the same before and after a restart. */
+/** Stores the context of a quest that is not part of its messages, so that a restart does not change its prompts. */
 export function createContextStore({ db }: Pick<Storage, "db">) {
   const statements = {
     items: db.prepare<[string], ItemRow>("SELECT * FROM context_items WHERE quest_id = ? ORDER BY path"),
@@ -161,7 +161,7 @@ export function createContextStore({ db }: Pick<Storage, "db">) {
 
     removeItem: (questId: string, path: string): boolean => statements.removeItem.run(questId, path).changes > 0,
 
-    /** Pieces that do not stand whole, by key. */
+    /** The states of shortened and excluded pieces, by key. */
     states: (questId: string): Map<string, { state: EvictionState; reason: string }> =>
       new Map(statements.states.all(questId).map(({ key, state, reason }) => [key, { state, reason }])),
 
@@ -175,7 +175,7 @@ export function createContextStore({ db }: Pick<Storage, "db">) {
       statements.putLoaded.run(questId, path, stamp, seq);
     },
 
-    /** The one that counts; null when nothing was summarized. */
+    /** The latest summary; null when there is none. */
     compaction(questId: string): Compaction | null {
       const row = statements.compaction.get(questId);
       if (row === undefined) return null;

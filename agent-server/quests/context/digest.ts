@@ -7,14 +7,14 @@ import type { StoredMessage } from "../stored-quest.ts";
 const sentenceCharacters = 240;
 
 /**
- * What happened in these messages, in few words and by rules alone: what was asked, what was read, searched, run and changed, with
- * how it ended, and what the model concluded. At most about `tokens`: what is older is told more briefly, then left out.
+ * Summarizes messages by rules: requests, reads, searches, commands and changes with their results, and the conclusions of the model.
+ * At most about `tokens` long; older requests are shortened first, then omitted.
  */
 export function digest(messages: readonly StoredMessage[], tokens: number): string {
   const episodes = toEpisodes(messages).map(({ asked, lines }) => [asked, ...lines]);
   const detailed = episodes.map((lines) => lines.join("\n"));
   const brief = episodes.map(([asked, ...lines]) => [asked, ...lines.slice(-1)].join("\n"));
-  // The newest in detail, those before it briefly, as far as there is room.
+  // Newest first: in detail if it fits, else briefly.
   const kept: string[] = [];
   let left = tokens;
   let cut = 0;
@@ -29,29 +29,29 @@ export function digest(messages: readonly StoredMessage[], tokens: number): stri
   }
   if (kept.length === 0) {
     const last = detailed.at(-1);
-    // Less than one request's work has room: its end says most.
+    // Not even the last request fits, so keep its beginning and end.
     if (last !== undefined) kept.push(shorten(last, Math.max(tokens * 2, 200)));
     cut = Math.max(episodes.length - 1, 0);
   }
-  return (cut > 0 ? [`(${String(cut)} earlier ${cut === 1 ? "request is" : "requests are"} not told here)`, ...kept] : kept).join("\n");
+  return (cut > 0 ? [`(${String(cut)} earlier ${cut === 1 ? "request is" : "requests are"} omitted)`, ...kept] : kept).join("\n");
 }
 
-/** The same messages as a text for a model to summarize: who said what, calls with how they ended, outputs shortened. */
+/** Renders messages as text for a model to summarize, with the results of calls and shortened outputs. */
 export function transcript(messages: readonly StoredMessage[], outputCharacters: number): string {
   return messages
     .flatMap(({ message, turn }) => {
       if (turn === null) return [];
-      const who = turn.kind === "assistant" ? "Assistant" : message.parts.some((part) => part.type === "text") ? "Owner" : "Host";
-      const said =
+      const speaker = turn.kind === "assistant" ? "Assistant" : message.parts.some((part) => part.type === "text") ? "User" : "Host";
+      const texts =
         turn.kind === "retrieval"
           ? []
           : turn.content.flatMap((item) =>
-              item.type === "text" && item.text.trim() !== "" ? [`${who}: ${shorten(item.text.trim(), outputCharacters)}`] : [],
+              item.type === "text" && item.text.trim() !== "" ? [`${speaker}: ${shorten(item.text.trim(), outputCharacters)}`] : [],
             );
-      const made = message.parts.flatMap((part) =>
+      const calls = message.parts.flatMap((part) =>
         part.type === "tool" ? [`Tool ${part.title} (${part.status}): ${shorten(part.output ?? "", outputCharacters)}`] : [],
       );
-      return [...said, ...made];
+      return [...texts, ...calls];
     })
     .join("\n");
 }
@@ -61,7 +61,7 @@ interface Episode {
   lines: string[];
 }
 
-/** One for each request of the owner. */
+/** Groups the messages by request. */
 function toEpisodes(messages: readonly StoredMessage[]): Episode[] {
   const episodes: Episode[] = [];
   let calls: ToolPart[] = [];
@@ -97,7 +97,7 @@ function toEpisodes(messages: readonly StoredMessage[]): Episode[] {
   return episodes;
 }
 
-/** Reads and searches together, everything else with how it ended. */
+/** Lists all reads in one line, and every other call with its result. */
 function describeCalls(calls: readonly ToolPart[]): string[] {
   const read = new Set<string>();
   const rest = new Map<string, number>();

@@ -10,10 +10,10 @@ import { fileOf, type QuestPiece } from "./quest-pieces.ts";
 import type { QuestStore } from "../quest-store.ts";
 import type { StoredMessage } from "../stored-quest.ts";
 
-/** Of a file this much is looked at (bytes) to see whether it is another one. */
+/** The leading bytes of a file that are hashed to detect a change. */
 const hashedBytes = 2_000_000;
-/** Files that changed are read again, at most this many at once. */
-const readAgain = 10;
+/** Maximum number of changed files that are read again at once. */
+const maxRereads = 10;
 
 interface Deps {
   store: QuestStore;
@@ -24,8 +24,8 @@ interface Deps {
 }
 
 /**
- * What a file or folder is now, to tell later whether it is another one. The time of its change says at once that it is the same;
- * when that differs, its bytes decide. Null when there is none.
+ * Identifies the current version of a file or folder. An unchanged modification time and size mean the same version; otherwise the
+ * hash of the contents decides. Null when the path does not exist.
  */
 export async function stampOf(governance: Pick<Governance, "resolvePath">, path: string, known = ""): Promise<string | null> {
   const resolved = governance.resolvePath(path);
@@ -47,22 +47,21 @@ export async function stampOf(governance: Pick<Governance, "resolvePath">, path:
   }
 }
 
-/** Two stamps of the same contents; of folders their times decide. */
+/** True when two stamps identify the same contents. Folders are compared by time. */
 function isSame(one: string, other: string): boolean {
   const [, , hash] = one.split(":");
   const [, , otherHash] = other.split(":");
   return one === other || (hash !== "" && hash === otherHash && one.split(":")[1] === other.split(":")[1]);
 }
 
-/** Reads again what the owner put into the context and what changed on the disk since. */
+/** Reads the files again that the user added to the context and that changed on disk since. */
 export async function refreshItems({ kept, context, governance }: Deps, questId: string, trace: Trace): Promise<void> {
   for (const item of kept.items(questId)) {
     if (item.kind !== "file" || item.state === "left_out") continue;
     const stamp = await stampOf(governance, item.path, item.stamp);
     if (stamp === item.stamp) continue;
     if (stamp === null) {
-      if (item.stamp !== "")
-        kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} is no longer there: it was deleted.)`, findings: [] });
+      if (item.stamp !== "") kept.putItem(questId, { ...item, stamp: "", text: `(${item.path} was deleted.)`, findings: [] });
       continue;
     }
     if (isSame(stamp, item.stamp)) {
@@ -82,8 +81,8 @@ function readItem(item: KeptItem, stamp: string, read: { text: string; findings:
 }
 
 /**
- * Looks whether files that stand in the conversation are others on the disk by now, without this task's doing. What the owner gave
- * is read again, of what the model read it is told; of what is gone both. One message, so that what was said before stays as it is.
+ * Detects files of the conversation that something other than this quest changed on disk. Reads the files again that the user attached;
+ * for the others, tells the model that they changed. Adds one message, so that the earlier prompt stays cacheable.
  */
 export async function refreshLoaded(deps: Deps, questId: string, pieces: readonly QuestPiece[], trace: Trace): Promise<void> {
   const { store, kept, governance, context } = deps;
@@ -101,14 +100,14 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
     const row = known.get(path);
     const stamp = await stampOf(governance, path, row?.stamp);
     if (row === undefined || row.seq < seq) {
-      // Read in this very run: as it is now is as it was told. A file that is not on the disk yet was proposed.
+      // The file was read in this run, so its current version is the one the model saw. A missing file was only proposed so far.
       kept.putLoaded(questId, { path, stamp: stamp ?? "", seq });
       continue;
     }
     if ((stamp ?? "") === row.stamp) continue;
     const same = stamp !== null && isSame(stamp, row.stamp);
-    if (same || row.stamp === "" || isOwnDoing(deps, questId, messages, path, row.seq)) {
-      // What the task did up to here is known; what comes after is looked at anew.
+    if (same || row.stamp === "" || wasChangedByQuest(deps, questId, messages, path, row.seq)) {
+      // The model knows the changes of this quest, so only later changes count.
       kept.putLoaded(questId, { path, stamp: stamp ?? "", seq: same ? row.seq : next });
       continue;
     }
@@ -116,15 +115,15 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
   }
   if (changed.length === 0) return;
   const content: ContextUserContent[] = [];
-  const words: string[] = [];
+  const sentences: string[] = [];
   for (const [index, { path, byOwner, stamp }] of changed.entries()) {
     if (stamp === null) {
-      words.push(`${path} was deleted since it was read.`);
+      sentences.push(`${path} was deleted since it was read.`);
       continue;
     }
-    const read = byOwner && index < readAgain ? await context.attached(path, trace) : null;
+    const read = byOwner && index < maxRereads ? await context.attached(path, trace) : null;
     if (read?.ok === true) {
-      words.push(`${path} changed since it was read; this is its text now.`);
+      sentences.push(`${path} changed since it was read. Its current text follows.`);
       content.push({
         type: "text",
         text: read.text,
@@ -132,11 +131,11 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
         path,
         ...(read.findings.length === 0 ? {} : { findings: read.findings }),
       });
-    } else words.push(`${path} changed since it was read: read it again before you rely on it.`);
+    } else sentences.push(`${path} changed since it was read. Read it again before you rely on it.`);
   }
   store.transaction(() => {
-    const parts: Part[] = [notice("info", noticeWords(changed))];
-    const text = `[From the host: ${words.join(" ")}]`;
+    const parts: Part[] = [notice("info", noticeText(changed))];
+    const text = `[From the host: ${sentences.join(" ")}]`;
     const { seq } = store.addMessage({
       questId,
       role: "user",
@@ -147,18 +146,18 @@ export async function refreshLoaded(deps: Deps, questId: string, pieces: readonl
   });
 }
 
-function noticeWords(changed: readonly { path: string; stamp: string | null }[]): string {
+function noticeText(changed: readonly { path: string; stamp: string | null }[]): string {
   const list = (of: readonly { path: string }[]): string => of.map(({ path }) => path).join(", ");
-  const gone = changed.filter(({ stamp }) => stamp === null);
-  const other = changed.filter(({ stamp }) => stamp !== null);
+  const deleted = changed.filter(({ stamp }) => stamp === null);
+  const modified = changed.filter(({ stamp }) => stamp !== null);
   return [
-    ...(other.length === 0 ? [] : [`Changed on disk since they were read, which the model was told: ${list(other)}.`]),
-    ...(gone.length === 0 ? [] : [`Deleted since they were read, which the model was told: ${list(gone)}.`]),
+    ...(modified.length === 0 ? [] : [`Changed on disk since they were read; Lancelot informed the model: ${list(modified)}.`]),
+    ...(deleted.length === 0 ? [] : [`Deleted since they were read; Lancelot informed the model: ${list(deleted)}.`]),
   ].join(" ");
 }
 
-/** True when this task itself changed the file since: then the model knows. */
-function isOwnDoing({ changes }: Deps, questId: string, messages: readonly StoredMessage[], path: string, since: number): boolean {
+/** True when this quest changed the file since, so that the model knows. */
+function wasChangedByQuest({ changes }: Deps, questId: string, messages: readonly StoredMessage[], path: string, since: number): boolean {
   const later = messages.filter(({ message }) => message.seq >= since);
   const from = later[0]?.message.createdAt;
   if (from === undefined) return false;

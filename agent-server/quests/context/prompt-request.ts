@@ -5,10 +5,10 @@ import { toConversation, toSmallConversation } from "../conversation.ts";
 import type { QuestStore } from "../quest-store.ts";
 import { asksForChange, smallAnswerTokens, smallModelTools } from "./small-model-policy.ts";
 
-/** What a task's next prompt is made of, before it is made to fit. */
+/** The contents of the next prompt of a quest, before they are cut to the budget. */
 export type QuestPromptRequest = PromptRequest & { tools: ToolSchema[] };
 
-/** The conversation whole; tools and room as this model can use them. */
+/** Requests a prompt with the complete conversation, and with tools and limits that suit the model. */
 export function createPromptRequest(
   { store, tools }: { store: QuestStore; tools: Pick<Tools, "list" | "schemas"> },
   questId: string,

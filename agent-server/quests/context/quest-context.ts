@@ -18,12 +18,12 @@ export interface QuestContextDeps extends CompactorDeps {
   ledger: Pick<Ledger, "open" | "close" | "record">;
 }
 
-/** A prompt ready to be sent, and what it came to. */
+/** A prompt ready to be sent. */
 export interface PreparedPrompt extends AssembledPrompt {
   tools: ToolSchema[];
-  /** Tokens of the room for the answer. */
+  /** Tokens reserved for the answer. */
   answer: number;
-  /** Why it does not fit and what to do, for the owner; null when it fits. */
+  /** Why the prompt does not fit, and the next step; null when it fits. */
   problem: string | null;
 }
 
@@ -31,7 +31,7 @@ export type QuestContext = ReturnType<typeof createQuestContext>;
 
 type Model = Pick<ActiveModel, "small" | "contextWindow" | "displayName">;
 
-/** What a task's prompts are made of, kept within its budget. (Requirements C2, C3.) */
+/** Builds the prompts of quests and keeps them within the budget. (Requirements C2, C3.) */
 export function createQuestContext(deps: QuestContextDeps) {
   const { store, kept, context, ledger, settings } = deps;
   const compacting = new Map<string, Promise<CompactionResult | null>>();
@@ -40,18 +40,18 @@ export function createQuestContext(deps: QuestContextDeps) {
     return viewQuest(deps, questId, createPromptRequest(deps, questId, model), settings().budget_tokens);
   }
 
-  /** One summary of a task at a time: a second wish for one waits for the first and is done with it. */
+  /** Allows one summary of a quest at a time: a second request joins the first. */
   function compactOnce(questId: string, work: () => Promise<CompactionResult | null>): Promise<CompactionResult | null> {
     const running = compacting.get(questId);
     if (running !== undefined) return running;
-    const made = work().finally(() => compacting.delete(questId));
-    compacting.set(questId, made);
-    return made;
+    const result = work().finally(() => compacting.delete(questId));
+    compacting.set(questId, result);
+    return result;
   }
 
-  /** Shortens, then leaves out what was used longest ago, until the conversation is down to the share that is kept. */
-  function evictToFit(questId: string, current: QuestView, room: ContextUsage, trace: Trace): void {
-    const excess = room.used - Math.floor(room.limit * settings().keep);
+  /** Shortens, then excludes the least recently used texts until the conversation is down to the configured share. */
+  function evictToFit(questId: string, current: QuestView, size: ContextUsage, trace: Trace): void {
+    const excess = size.used - Math.floor(size.limit * settings().keep);
     const items = current.items.filter(({ kind, pinned }) => kind === "file" && !pinned);
     const uses = lastUses(
       current.messages,
@@ -70,7 +70,7 @@ export function createQuestContext(deps: QuestContextDeps) {
     ];
     const chosen = chooseEvictions(pieces, excess);
     if (chosen.length === 0) return;
-    const reason = "It was used longest ago, and the budget was nearly full.";
+    const reason = "Least recently used when the budget was nearly full.";
     const known = new Map(current.pieces.map((piece) => [piece.key, piece]));
     store.transaction(() => {
       for (const eviction of chosen) {
@@ -84,7 +84,7 @@ export function createQuestContext(deps: QuestContextDeps) {
         {
           actionType: "system",
           actionName: "context.evict",
-          inputs: { tokens: room.used + room.fixed, budget: room.limit + room.fixed },
+          inputs: { tokens: size.used + size.fixed, budget: size.limit + size.fixed },
           riskTier: "T0",
           ...trace,
         },
@@ -105,7 +105,7 @@ export function createQuestContext(deps: QuestContextDeps) {
     compactOnce,
 
     /**
-     * The next prompt of a task: what changed on the disk is looked at, what is too much makes room, and what cannot leave stays.
+     * Builds the next prompt of a quest: refreshes changed files, then shortens, excludes and summarizes until the prompt fits.
      * @throws LancelotError `cancelled`.
      */
     async prompt(of: {
@@ -116,36 +116,38 @@ export function createQuestContext(deps: QuestContextDeps) {
       signal: AbortSignal;
     }): Promise<PreparedPrompt> {
       const { questId, model, surroundings, trace, signal } = of;
-      const measure = (): { current: QuestView; room: ContextUsage } => {
+      const measure = (): { current: QuestView; size: ContextUsage } => {
         const current = view(questId, model);
-        return { current, room: context.measure(surroundings, current.wish) };
+        return { current, size: context.measure(surroundings, current.request) };
       };
       await refreshItems(deps, questId, trace);
       if (!model.small) {
         await refreshLoaded(deps, questId, view(questId, model).pieces, trace);
         signal.throwIfAborted();
-        let { current, room } = measure();
-        if (room.used > room.limit * settings().shorten_at) {
-          evictToFit(questId, current, room, trace);
-          ({ current, room } = measure());
+        let { current, size } = measure();
+        if (size.used > size.limit * settings().shorten_at) {
+          evictToFit(questId, current, size, trace);
+          ({ current, size } = measure());
         }
-        if (room.used > room.limit * settings().compact_at) {
+        if (size.used > size.limit * settings().compact_at) {
           await compactOnce(questId, () =>
-            compactQuest(deps, { questId, reason: "budget", view: current, room, measure: () => measure().room, trace, signal }),
+            compactQuest(deps, { questId, reason: "budget", view: current, size, measure: () => measure().size, trace, signal }),
           ).catch((error: unknown) => {
-            // Without a summary the prompt is cut as far as it must be; the receipt says what went wrong.
-            if (!signal.aborted) deps.log("the older part of a task was not summarized", error);
+            // Without a summary the prompt is cut to fit. The receipt contains the error.
+            if (!signal.aborted) deps.log("could not summarize a task", error);
           });
           signal.throwIfAborted();
         }
       }
-      const { wish, items } = view(questId, model);
-      const assembled = context.assemble(surroundings, wish, trace);
-      const problem = assembled.fitted.fits ? null : overflowProblem(items, model, Math.min(wish.window, wish.budget ?? wish.window));
-      return { ...assembled, tools: wish.tools, answer: wish.answer, problem };
+      const { request, items } = view(questId, model);
+      const assembled = context.assemble(surroundings, request, trace);
+      const problem = assembled.fitted.fits
+        ? null
+        : overflowProblem(items, model, Math.min(request.window, request.budget ?? request.window));
+      return { ...assembled, tools: request.tools, answer: request.answer, problem };
     },
 
-    /** Summarizes the older part now. Null when nothing is older than what is kept. */
+    /** Summarizes the older messages now. Null when there is nothing to summarize. */
     async compact(of: {
       questId: string;
       model: Model;
@@ -156,13 +158,13 @@ export function createQuestContext(deps: QuestContextDeps) {
     }): Promise<CompactionResult | null> {
       const { questId, model, surroundings, ...rest } = of;
       const current = view(questId, model);
-      const measure = (): ContextUsage => context.measure(surroundings, view(questId, model).wish);
+      const measure = (): ContextUsage => context.measure(surroundings, view(questId, model).request);
       return compactOnce(questId, () =>
         compactQuest(deps, {
           questId,
           reason: "owner",
           view: current,
-          room: context.measure(surroundings, current.wish),
+          size: context.measure(surroundings, current.request),
           measure,
           ...rest,
         }),
@@ -171,7 +173,7 @@ export function createQuestContext(deps: QuestContextDeps) {
   };
 }
 
-/** What no longer fits and what the owner can do, the largest pinned item first. */
+/** Explains why the prompt does not fit and what to do, the largest pinned item first. */
 function overflowProblem(items: readonly KeptItem[], model: Model, limit: number): string {
   const figure = (tokens: number): string => tokens.toLocaleString("en-US");
   const pinned = items
@@ -184,7 +186,7 @@ function overflowProblem(items: readonly KeptItem[], model: Model, limit: number
       : `the window of ${model.displayName} (${figure(limit)} tokens)`;
   if (pinned.length > 0) {
     const names = pinned.slice(0, 5).map(({ path, tokens }) => `${path} (about ${figure(tokens)} tokens)`);
-    return `What must stay in this task no longer fits ${where}. Unpin ${names.join(", ")}, or choose a model with a larger window.`;
+    return `The pinned items of this task no longer fit ${where}. Unpin ${names.join(", ")}, or choose a model with a larger window.`;
   }
   return `Your messages in this task no longer fit ${where}. Start a new task, attach less, or choose a model with a larger window.`;
 }

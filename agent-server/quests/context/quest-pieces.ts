@@ -5,37 +5,37 @@ import type { Piece, EvictionState } from "../../context/context.ts";
 import { attachedKey, resultKey } from "../conversation.ts";
 import type { StoredMessage } from "../stored-quest.ts";
 
-/** A text of a file or a tool in a task's conversation, with what is known of it. */
+/** The text of a file or tool result in a conversation, with its state. */
 export interface QuestPiece extends Piece {
   readonly messageId: string;
   readonly seq: number;
-  /** Of the file, relative to the workspace; null when it is of none. */
+  /** The file, relative to the workspace; null for a text that belongs to none. */
   readonly path: string | null;
-  /** What it is, in a line. */
+  /** A description in one line. */
   readonly title: string;
   readonly kind: Extract<ContextItem["kind"], "file" | "selection" | "outline" | "tool_output">;
   readonly reason: string | null;
   readonly usedAt: string;
 }
 
-/** Tools that name one file they are about. */
+/** Tools whose `path` argument is the file they act on. */
 const fileTools: ReadonlySet<string> = new Set(["read_file", "get_file_outline", "edit_file", "write_file", "delete_file", "diagnostics"]);
-/** What they give back is the product's or the owner's own word. */
-const wordTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
+/** Tools whose result comes from Lancelot or the user, and so is never shortened. */
+const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan"]);
 
 /**
- * The pieces of the messages after `after`, in order. One counts as used whenever its file is read, edited or named later on.
- * @param states those that do not stand whole, by key
+ * Lists the pieces of the messages after `after` in order. A piece counts as used when its file is read, edited or named later.
+ * @param states of shortened and excluded pieces, by key
  */
 export function piecesOf(
   messages: readonly StoredMessage[],
   states: ReadonlyMap<string, { state: EvictionState; reason: string }>,
   after = -1,
 ): QuestPiece[] {
-  const told = messages.filter(({ turn }) => turn !== null);
-  const last = told.findLast(({ turn }) => turn?.kind === "assistant");
+  const visible = messages.filter(({ turn }) => turn !== null);
+  const last = visible.findLast(({ turn }) => turn?.kind === "assistant");
   const lastExchange = last?.message.seq ?? -1;
-  const found = told.filter(({ message }) => message.seq > after).flatMap(rawPieces);
+  const found = visible.filter(({ message }) => message.seq > after).flatMap(rawPieces);
   const uses = lastUses(
     messages,
     found.flatMap(({ path }) => (path === null ? [] : [path])),
@@ -63,7 +63,7 @@ function rawPieces({ message, turn }: StoredMessage): RawPiece[] {
   const base = { messageId: message.id, seq: message.seq, at: message.createdAt };
   if (turn?.kind === "retrieval") {
     return [
-      { ...base, key: attachedKey(message.id, 0), text: turn.text, path: null, title: "Read for a small model", kind: "tool_output" },
+      { ...base, key: attachedKey(message.id, 0), text: turn.text, path: null, title: "Retrieved for a small model", kind: "tool_output" },
     ];
   }
   if (turn?.kind === "user") {
@@ -83,9 +83,9 @@ function rawPieces({ message, turn }: StoredMessage): RawPiece[] {
     });
   }
   if (turn?.kind !== "assistant") return [];
-  const made = new Set(turn.content.flatMap((item) => (item.type === "tool_call" ? [item.id] : [])));
+  const callIds = new Set(turn.content.flatMap((item) => (item.type === "tool_call" ? [item.id] : [])));
   return message.parts.flatMap((part): RawPiece[] => {
-    if (part.type !== "tool" || !made.has(part.callId) || part.output === null || wordTools.has(part.tool)) return [];
+    if (part.type !== "tool" || !callIds.has(part.callId) || part.output === null || trustedTools.has(part.tool)) return [];
     return [
       {
         ...base,
@@ -99,7 +99,7 @@ function rawPieces({ message, turn }: StoredMessage): RawPiece[] {
   });
 }
 
-/** The file a call is about; null when it is about none. */
+/** The file that a call acts on; null for none. */
 export function fileOf({ tool, args }: Pick<ToolPart, "tool" | "args">): string | null {
   const path = args["path"];
   if (!fileTools.has(tool) || typeof path !== "string" || path === "") return null;
@@ -113,9 +113,9 @@ export function lastUses(messages: readonly StoredMessage[], paths: readonly str
   for (const { message } of messages.toReversed()) {
     if (open.size === 0) break;
     const files = new Set<string>();
-    const words: string[] = [];
+    const texts: string[] = [];
     for (const part of message.parts) {
-      if (part.type === "text") words.push(part.text);
+      if (part.type === "text") texts.push(part.text);
       else if (part.type === "file") files.add(part.path.replace(/:\d+-\d+$/, ""));
       else if (part.type === "tool") {
         const path = fileOf(part);
@@ -123,7 +123,7 @@ export function lastUses(messages: readonly StoredMessage[], paths: readonly str
         for (const { path: touched } of part.touched?.files ?? []) files.add(touched);
       }
     }
-    const text = words.join("\n");
+    const text = texts.join("\n");
     for (const path of open) {
       if (!files.has(path) && !names(text, path)) continue;
       uses.set(path, { seq: message.seq, at: message.createdAt });
@@ -133,13 +133,13 @@ export function lastUses(messages: readonly StoredMessage[], paths: readonly str
   return uses;
 }
 
-/** A text names a file by its path, or by its name when that is told apart from a word by its ending. */
+/** True when a text contains the path of a file, or its name if that has an extension. */
 function names(text: string, path: string): boolean {
   const name = posix.basename(path);
-  return standsIn(text, path) || (name !== path && name.includes(".") && standsIn(text, name));
+  return containsName(text, path) || (name !== path && name.includes(".") && containsName(text, name));
 }
 
-function standsIn(text: string, name: string): boolean {
+function containsName(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const before = text[at - 1] ?? " ";
     const after = text[at + name.length] ?? " ";

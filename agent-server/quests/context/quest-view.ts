@@ -15,9 +15,9 @@ import type { QuestPromptRequest } from "./prompt-request.ts";
 import type { QuestStore } from "../quest-store.ts";
 import type { StoredMessage } from "../stored-quest.ts";
 
-/** A task's context as it is kept: what stands before its conversation, the conversation in its state, what stands behind. */
+/** The stored context of a quest: the request for its next prompt, and the items and pieces in it. */
 export interface QuestView {
-  readonly wish: QuestPromptRequest & { head: ContextMessage[] };
+  readonly request: QuestPromptRequest & { head: ContextMessage[] };
   readonly items: readonly KeptItem[];
   readonly pieces: readonly QuestPiece[];
   readonly compaction: Compaction | null;
@@ -25,14 +25,14 @@ export interface QuestView {
   readonly states: ReadonlyMap<string, EvictionState>;
 }
 
-/** Names an item of the owner's among the pieces. */
+/** The key of an item that the user added, among the pieces. */
 export const itemKey = (path: string): string => `item:${path}`;
 
-/** The same state gives the same view: nothing is read from the disk here. */
+/** Composes the view from stored state alone, without reading files, so that the same state gives the same view. */
 export function viewQuest(
   deps: { store: QuestStore; kept: ContextStore; governance: { approvals: Pick<Governance["approvals"], "list"> } },
   questId: string,
-  wish: QuestPromptRequest,
+  request: QuestPromptRequest,
   budget: number,
 ): QuestView {
   const messages = deps.store.messages(questId);
@@ -40,19 +40,19 @@ export function viewQuest(
   const found = deps.kept.states(questId);
   const states = new Map([...found].map(([key, { state }]) => [key, state]));
   const head = itemsHead(items);
-  if (wish.small) {
-    return { wish: { ...wish, head, budget }, items, pieces: [], compaction: null, messages, states };
+  if (request.small) {
+    return { request: { ...request, head, budget }, items, pieces: [], compaction: null, messages, states };
   }
   const compaction = deps.kept.compaction(questId);
   const after = compaction?.upTo ?? -1;
   const body = messages.filter(({ message }) => message.seq > after);
   if (compaction !== null) head.push({ role: "user", content: compaction.head });
   return {
-    wish: {
-      ...wish,
+    request: {
+      ...request,
       head,
-      messages: applyStates(toConversation(body, { cite: offersMemory(wish.tools) }), states),
-      tail: tailOf(deps, questId, wish, body, compaction),
+      messages: applyStates(toConversation(body, { cite: offersMemory(request.tools) }), states),
+      tail: tailOf(deps, questId, request, body, compaction),
       budget,
     },
     items,
@@ -63,7 +63,7 @@ export function viewQuest(
   };
 }
 
-/** Facts first, then files, each by name: the order in which they were added says nothing. */
+/** Facts first, then files, each sorted by name, so that the order of additions does not change the prompt. */
 function itemsHead(items: readonly KeptItem[]): ContextMessage[] {
   const facts = items.filter(({ kind }) => kind === "fact");
   const files = items.filter(({ kind, state }) => kind === "file" && state !== "left_out");
@@ -71,14 +71,14 @@ function itemsHead(items: readonly KeptItem[]): ContextMessage[] {
   if (facts.length > 0)
     content.push({
       type: "text",
-      text: `[The owner pinned these facts for this task; they hold until the owner takes them back.]\n${facts.map(({ text }) => `- ${text}`).join("\n")}`,
+      text: `[The user pinned these facts for this task. They hold until the user removes them.]\n${facts.map(({ text }) => `- ${text}`).join("\n")}`,
     });
   for (const { path, text, pinned, state, findings } of files) {
     content.push({
       type: "text",
       text: renderPiece(text, state),
       attached: true,
-      source: `${path}, which the owner ${pinned ? "pinned" : "added"}`,
+      source: `${path}, which the user ${pinned ? "pinned" : "added"}`,
       key: itemKey(path),
       ...(pinned ? { pinned } : {}),
       ...(findings.length === 0 ? {} : { findings }),
@@ -87,7 +87,7 @@ function itemsHead(items: readonly KeptItem[]): ContextMessage[] {
   return content.length === 0 ? [] : [{ role: "user", content }];
 }
 
-/** What changes from prompt to prompt stands last: a plan the conversation does not show as it is now, and what waits for the owner. */
+/** The end of the prompt, which may differ from prompt to prompt: a plan that changed since the model wrote it, and pending approvals. */
 function tailOf(
   { governance }: { governance: { approvals: Pick<Governance["approvals"], "list"> } },
   questId: string,
@@ -98,16 +98,16 @@ function tailOf(
   const sections: string[] = [];
   const lines = planLines(plan);
   if (lines.length > 0 && lines.join("\n") !== planLines(lastWrittenPlan(body) ?? compaction?.plan ?? []).join("\n"))
-    sections.push(`The plan as it stands now:\n${lines.join("\n")}`);
+    sections.push(`The current plan:\n${lines.join("\n")}`);
   const open = governance.approvals.list({ questId, status: "pending", limit: 50 });
   if (open.length > 0)
     sections.push(
-      `These approvals are open; the owner has not decided, so do not do the same in another way:\n${approvalLines(open).join("\n")}`,
+      `These approvals are pending. Until the user decides, do not attempt the same in another way:\n${approvalLines(open).join("\n")}`,
     );
   return sections.length === 0 ? "" : `[From the host, for this step:]\n${sections.join("\n\n")}`;
 }
 
-/** The plan as the model last wrote it in these messages; null when it did not. */
+/** The plan that the model last wrote in these messages; null for none. */
 function lastWrittenPlan(body: readonly StoredMessage[]): QuestPromptRequest["plan"] | null {
   for (const { message, turn } of body.toReversed()) {
     if (turn?.kind !== "assistant") continue;

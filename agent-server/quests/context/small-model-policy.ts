@@ -1,4 +1,4 @@
-/** Tokens a small model may answer with. */
+/** Maximum tokens of an answer by a small model. */
 export const smallAnswerTokens = 400;
 
 const readingTools = ["read_file", "list_files", "search_workspace"];
@@ -10,13 +10,13 @@ const asksForEdit = new RegExp(
 );
 const wantsEdit = new RegExp(String.raw`\b(?:please|and|then|can you|could you|i want you to|you should)\s+(?:${editVerbs})\b`, "i");
 
-/** True when the request clearly asks for a change; a question about changing does not. */
+/** True when the request clearly asks for a change, and not when it asks a question about one. */
 export function asksForChange(request: string): boolean {
   const text = request.trim();
   return asksForEdit.test(text) || wantsEdit.test(text);
 }
 
-/** Names of the tools a small model is offered for this request. */
+/** Names of the tools that a small model gets for this request. */
 export function smallModelTools(request: string): string[] {
   return asksForChange(request) ? [...readingTools, ...editingTools] : readingTools;
 }

@@ -15,13 +15,13 @@ import type { Tools } from "../../../agent-server/tools/tools.ts";
 
 export const configDir = join(import.meta.dirname, "../../../config");
 
-// Its table is read once: it never changes.
+// Shared, because loading its rules is slow and they never change.
 const sanitizer = createSanitizer(configDir);
 
-/** The tools, with what a host hands to quests beside them. */
+/** The tools, with the change review and verifications that a host passes to quests. */
 export type HostTools = Tools & Pick<ComposedTools, "changes" | "verifications">;
 
-/** A folder with a data folder and a workspace in it, gone after the test. */
+/** Creates a data folder and a workspace; `remove` deletes both. */
 export function makeFolders(within = tmpdir()): { root: string; dataDir: string; workspace: string; remove(): void } {
   const root = realpathSync(mkdtempSync(join(within, "lancelot-quests-")));
   const folders = { root, dataDir: join(root, "data"), workspace: join(root, "project") };
@@ -30,7 +30,7 @@ export function makeFolders(within = tmpdir()): { root: string; dataDir: string;
   return { ...folders, remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
-/** An orchestrator on a real database, ledger and gate; models and tools are the test's. */
+/** Opens quests on a real database, ledger and governance, with the models and tools of the test. */
 export function openHost(
   folders: { dataDir: string; workspace: string },
   models: Models,
@@ -78,7 +78,7 @@ export function openHost(
     ...more,
   });
 
-  /** Resolves when `condition` holds, looked at after every event but a delta. */
+  /** Resolves when `condition` holds. Checks it after every event except deltas. */
   function when(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const watch = (): void => {

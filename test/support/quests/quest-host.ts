@@ -1,6 +1,5 @@
-// A host of its own process that works on one task until it is done, as the owner's editor and the owner would together:
-// starts it or resumes it, and accepts what is proposed hunk by hunk. Says a line for every event, so that a test can end it
-// at any of them. Arguments: workspace, data folder, task.
+// Runs a host in its own process on one task until it is done: starts or resumes the task, and accepts proposed changes hunk by hunk.
+// Prints a line for every event, so that a test can kill the process at any of them. Arguments: workspace, data folder, task.
 import type { Quest } from "../../../agent-server/contract/chat.ts";
 import type { Emit } from "../../../agent-server/contract/events.ts";
 import { createHost } from "../../../agent-server/host.ts";
@@ -41,7 +40,7 @@ if (quest === undefined) {
   quest = await handlers["quests.resume"]({ id: quest.id }, call);
 }
 
-/** The quest when it needs the owner or has ended. */
+/** Resolves when the quest needs the user or has ended. */
 async function settled(id: string): Promise<Quest> {
   for (;;) {
     const { quest } = await handlers["quests.get"]({ id }, call);

@@ -6,7 +6,7 @@ import type { HostTools } from "./harness.ts";
 
 export type Effect = (call: ToolCall, note: (event: string) => void) => Promise<Partial<ToolOutcome>> | Partial<ToolOutcome>;
 
-/** Tools whose effects a test gives; every effect is written down in order. */
+/** Tools with the effects of a test, which are recorded in order. */
 export function recordingTools(effects: Record<string, { tier: Tier; capability?: string; effect: Effect }>) {
   const log: string[] = [];
   const invoked: ToolCall[] = [];
@@ -102,7 +102,7 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
     },
   };
 
-  /** A proposal as edit_file would leave it. */
+  /** Creates a proposed change as `edit_file` does. */
   function propose(id: string, questId: string, path = "a.ts", hunks = 1): Partial<ToolOutcome> {
     const at = new Date(0).toISOString();
     changes.set(id, {

@@ -11,7 +11,7 @@ import type {
   StopReason,
 } from "../../../agent-server/models/models.ts";
 
-/** One answer of the scripted model: its events, made from the request. */
+/** One answer of the scripted model: the events for a request. */
 export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent> | Iterable<ModelEvent>;
 
 const usage = { ...noUsage(), inputTokens: 10, outputTokens: 5 };
@@ -20,12 +20,12 @@ export function done(content: AssistantContent[], stop: StopReason, more: Partia
   return { type: "done", content, malformed: [], stop, usage, ...more };
 }
 
-/** Words, streamed in pieces, and the end of the turn. */
+/** Streams text in pieces and ends the turn. */
 export function says(text: string, stop: StopReason = "end"): Answer {
   return () => [...pieces(text), done([{ type: "text", text }], stop)];
 }
 
-/** Tool calls, after some words. Ids are unique over the script. */
+/** Streams text, then makes tool calls with unique ids. */
 let made = 0;
 export function calls(...wanted: [name: string, args: Record<string, unknown>][]): Answer {
   return () => {
@@ -41,7 +41,7 @@ export function fails(error: unknown, before: ModelEvent[] = []): Answer {
   };
 }
 
-/** Streams some words, then nothing until the signal comes. */
+/** Streams text, then hangs until it is aborted. */
 export function hangs(text: string, onHang: () => void): Answer {
   return async function* (_request, signal) {
     yield { type: "text", text };
@@ -65,7 +65,7 @@ const bigModel: ActiveModel = {
   small: false,
 };
 
-/** A Models that answers from a script, in order, and keeps what it was asked. */
+/** Models that answer from a script in order and record their requests. */
 export function scriptedModels(script: Answer[], active: Partial<ActiveModel> | LancelotError = {}) {
   const requests: ModelRequest[] = [];
   const tasks: CallTask[] = [];

@@ -6,7 +6,7 @@ import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { type Effect, recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, done, scriptedModels } from "../../support/quests/scripted-models.ts";
 
-/** What the model wants, answer by answer. It asks for the next thing the conversation does not show yet. */
+/** Answers of the model. It requests the first step that the conversation does not contain yet. */
 const plan: [tool: string, path: string][][] = [
   [
     ["read_file", "one"],
@@ -41,7 +41,7 @@ beforeEach(() => {
 });
 afterEach(() => folders.remove());
 
-/** A host whose owner says yes to every approval and answers every question; `look` is called at every step. */
+/** A host that grants every approval and answers every question; calls `look` at every step. */
 function openWatched(at: ReturnType<typeof makeFolders>, effects: string[], look: () => void) {
   const note = (path: string): void => {
     look();
@@ -113,7 +113,7 @@ it("runs no tool twice and loses no message, whichever step the host stops at", 
   const first = openWatched(folders, effects, take);
   let seen = 0;
   const watch = (): boolean => {
-    // Once per event: every committed step is told by one.
+    // Every committed step emits exactly one event.
     if (first.events.length > seen) take();
     seen = first.events.length;
     return questId !== "" && first.orchestrator.get(questId).quest.status === "done";

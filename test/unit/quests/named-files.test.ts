@@ -22,7 +22,7 @@ afterAll(async () => {
   folders.remove();
 });
 
-describe("files asked for in words", () => {
+describe("files that a message asks to read", () => {
   it.each<[string, string[]]>([
     ["Read src/a.ts and tell me what it does.", ["src/a.ts"]],
     ["Please look at the README first.", ["README.md"]],
@@ -50,7 +50,7 @@ describe("files asked for in words", () => {
     expect(findNamedFiles(text, host.governance)).toEqual(expected);
   });
 
-  it("are at most five, in the order they are named", () => {
+  it("are at most five, in the order of the message", () => {
     for (let index = 0; index < 8; index += 1) writeFileSync(join(folders.workspace, `f${String(index)}.ts`), "");
     const named = Array.from({ length: 8 }, (_, index) => `f${String(index)}.ts`);
     expect(findNamedFiles(`Read ${named.join(", ")}`, host.governance)).toEqual(named.slice(0, 5));

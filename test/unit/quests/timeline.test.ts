@@ -24,7 +24,7 @@ function start(...script: Parameters<typeof scriptedModels>[0]) {
 }
 
 describe("the timeline", () => {
-  it("tells the words of a task's messages, without tool cards, notices and what was attached", async () => {
+  it("returns the text of messages, without tool cards, notices and attachments", async () => {
     const { orchestrator, reaches, timeline } = start(calls(["read_file", { path: "a.txt" }]), says("It is fine."));
     const { questId, messageId } = orchestrator.send({
       text: "Is it fine?",
@@ -43,7 +43,7 @@ describe("the timeline", () => {
     expect(timeline.quest("none")).toEqual([]);
   });
 
-  it("tells what was said in ended tasks of this workspace since a time, oldest first", async () => {
+  it("returns the messages of ended tasks of this workspace since a time, oldest first", async () => {
     const { orchestrator, reaches, timeline, storage } = start(says("One."), says("Two."), fails(new Error("gone")));
     const first = orchestrator.send({ text: "First" });
     await reaches(first.questId, "done");
@@ -63,7 +63,7 @@ describe("the timeline", () => {
 });
 
 describe("evidence", () => {
-  it("is the owner's own words, the model's, or what a receipt of success holds", async () => {
+  it("is a message of the user or the model, or a successful receipt", async () => {
     const { orchestrator, reaches, evidence, timeline, ledger } = start(says("Noted."), says("Sure."));
     const { questId, messageId } = orchestrator.send({ text: "We use pnpm.\n```\nWe use yarn.\n```\n> We use npm." });
     await reaches(questId, "done");

@@ -60,10 +60,10 @@ function amend(host: ReturnType<typeof start>, tone: string[]): void {
 }
 
 describe("no silent failure", () => {
-  it("a refused step that the answer leaves out is named under it, and is a receipt", async () => {
+  it("adds a notice and a receipt for a denied step that the answer omits", async () => {
     const host = start([calls(["delete_file", { path: "a.ts" }]), says("All tidy now.")]);
     const messages = await run(host, "Tidy up.");
-    expect(notices(messages)).toEqual(["The answer does not say that this did not work: Delete a.ts (not permitted)."]);
+    expect(notices(messages)).toEqual([expect.stringContaining("Delete a.ts (not permitted)")]);
     expect(lastWords(messages)).toBe("All tidy now.");
     expect(host.ledger.search({ query: "tone", limit: 10 }).items).toMatchObject([
       { actionName: "tone.silent-failure", status: "failure" },
@@ -71,13 +71,13 @@ describe("no silent failure", () => {
   });
 
   it.each(["I could not delete a.ts.", "The deletion was refused.", "Löschen war nicht möglich.", "削除できませんでした。失敗しました。"])(
-    "an answer that tells it is left alone: %s",
+    "accepts an answer that mentions the failure: %s",
     async (words) => {
       expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(words)]), "Tidy up."))).toEqual([]);
     },
   );
 
-  it("what a later call made good, and looking in vain, need not be told", async () => {
+  it("ignores failures that a later call repaired, and failed reads", async () => {
     const script = [
       calls(["edit_file", { path: "a.ts" }]),
       calls(["edit_file", { path: "a.ts" }]),
@@ -89,28 +89,25 @@ describe("no silent failure", () => {
 });
 
 describe("sources", () => {
-  it("research without addresses is sent back once, and is marked when it comes back without", async () => {
+  it("asks for missing sources once, then marks the answer as unverified", async () => {
     const host = start([says("Vendor A leads."), says("Vendor A leads, I am sure.")]);
     const messages = await run(host, "Research the market for build tools.");
-    expect(notices(messages)).toEqual([
-      "The answer named no sources; it was sent back once for them.",
-      "This answer names no sources, so take it as unverified.",
-    ]);
+    expect(notices(messages)).toHaveLength(2);
     expect(host.ledger.search({ query: "tone", limit: 10 }).items.map(({ actionName }) => actionName)).toEqual([
       "tone.unsourced",
       "tone.sources-asked",
     ]);
   });
 
-  it("with addresses the second time it stands", async () => {
+  it("accepts the second answer when it cites sources", async () => {
     const messages = await run(
       start([says("Vendor A leads."), says("Vendor A leads (https://example.org/report).")]),
       "Research the market for build tools.",
     );
-    expect(notices(messages)).toEqual(["The answer named no sources; it was sent back once for them."]);
+    expect(notices(messages)).toHaveLength(1);
   });
 
-  it("what came from the web needs them, whatever the request was called; other answers do not", async () => {
+  it("requires sources for answers from the web, and not for others", async () => {
     expect(
       notices(
         await run(
@@ -122,7 +119,7 @@ describe("sources", () => {
     expect(notices(await run(start([says("It adds two numbers.")]), "What does add() do?"))).toEqual([]);
   });
 
-  it("a soul without that invariant does not ask for them", async () => {
+  it("requires no sources without the invariant", async () => {
     const host = start([says("Vendor A leads.")]);
     amend(host, ["Errors and failures are never suppressed silently."]);
     expect(notices(await run(host, "Research the market for build tools."))).toEqual([]);

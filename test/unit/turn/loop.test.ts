@@ -40,7 +40,7 @@ const parts = <T extends Part["type"]>(messages: Message[], type: T) =>
 const lastRequest = (requests: { messages: unknown[] }[]): string => JSON.stringify(requests.at(-1)?.messages);
 
 describe("an ordinary request", () => {
-  it("reads, is told what was read, and answers", async () => {
+  it("reads files, gets their text, and answers", async () => {
     const { orchestrator, reaches, scripted, ledger } = start([calls(["read_file", { path: "a.ts" }]), says("It adds two numbers.")]);
     const { questId } = orchestrator.send({ text: "What does a.ts do?\nBriefly." });
     const quest = await reaches(questId, "done");
@@ -89,7 +89,7 @@ describe("an ordinary request", () => {
     expect(JSON.stringify(scripted.requests)).not.toContain(secret);
   });
 
-  it("runs reads of one answer together and everything else in order", async () => {
+  it("runs the reads of one answer concurrently and all other calls in order", async () => {
     const bothBegun = Promise.withResolvers<void>();
     let begun = 0;
     const together: Effect = async (call, note) => {
@@ -119,7 +119,7 @@ describe("an ordinary request", () => {
     expect(recorded.log.slice(2)).toEqual(["begin 3", "end 3", "begin 4", "end 4"]);
   });
 
-  it("keeps two calls with the same id apart", async () => {
+  it("distinguishes two calls with the same id", async () => {
     const twice: Answer = () => [
       done(
         [1, 2].map((n) => ({ type: "tool_call", id: "x", name: "read_file", args: { path: String(n) } })),
@@ -137,7 +137,7 @@ describe("an ordinary request", () => {
   });
 });
 
-describe("the loop stops, says why and how to go on", () => {
+describe("the loop stops with a reason and a next step", () => {
   it(`after ${String(maxTurns)} turns`, async () => {
     const script = Array.from({ length: maxTurns + 1 }, (_, index) => calls(["read_file", { path: String(index) }]));
     const { orchestrator, reaches, scripted } = start([...script]);
@@ -151,7 +151,7 @@ describe("the loop stops, says why and how to go on", () => {
     await reaches(questId, "done");
   });
 
-  it("when the tokens of the quest are used up, and resuming allows as many again", async () => {
+  it("when the token limit is reached; resuming allows as many more", async () => {
     const usage = { ...noUsage(), inputTokens: maxQuestTokens };
     const greedy: Answer = () => [done([{ type: "tool_call", id: "g", name: "read_file", args: { path: "a" } }], "tool_calls", { usage })];
     const { orchestrator, reaches, scripted } = start([greedy, says("Finished.")]);
@@ -162,7 +162,7 @@ describe("the loop stops, says why and how to go on", () => {
     await reaches(questId, "done");
   });
 
-  it("when the same call fails the same way three times, not before and not for different failures", async () => {
+  it("after three identical failures of a call, but not earlier or for different failures", async () => {
     let times = 0;
     const failing: Effect = (call) => {
       const { path } = call.args as { path: string };
@@ -177,10 +177,10 @@ describe("the loop stops, says why and how to go on", () => {
     const { questId } = orchestrator.send({ text: "Go." });
     const quest = await reaches(questId, "failed");
     expect(recorded.invoked).toHaveLength(6);
-    expect(quest.problem).toMatch(/read_file failed three times in the same way \(no such file\)/);
+    expect(quest.problem).toMatch(/read_file.*\(no such file\)/);
   });
 
-  it("leaves calls after a repeated failure undone", async () => {
+  it("skips the calls after a repeated failure", async () => {
     const failing: Effect = () => ({ text: "no", isError: true });
     const once = calls(["edit_file", { path: "x" }]);
     const { orchestrator, reaches, recorded } = start([once, once, calls(["edit_file", { path: "x" }], ["edit_file", { path: "y" }])], {
@@ -200,7 +200,7 @@ describe("the loop stops, says why and how to go on", () => {
     ["no model", new LancelotError("unavailable", "No model."), "No model.", "choose_model"],
     ["a named step", new LancelotError("unavailable", "Fetch it.", { data: { action: "download_model" } }), "Fetch it.", "download_model"],
     ["a limit", new LancelotError("rate_limited", "Too many requests."), "Too many requests.", "resume"],
-    ["a fault of ours", new TypeError("x is undefined"), "Something went wrong inside Lancelot.", "show_log"],
+    ["a fault of ours", new TypeError("x is undefined"), "Lancelot had an internal error.", "show_log"],
   ])("when the model fails: %s", async (_name, error, words, action) => {
     const { orchestrator, reaches, scripted } = start([fails(error, [{ type: "text", text: "I beg" }]), says("Now it works.")]);
     const { questId } = orchestrator.send({ text: "Go." });
@@ -215,7 +215,7 @@ describe("the loop stops, says why and how to go on", () => {
     expect(lastRequest(scripted.requests)).toContain("was cut off by an error");
   });
 
-  it("when no model can answer, and goes on with one that can", async () => {
+  it("when no model is available, and continues when one is", async () => {
     const { orchestrator, reaches, scripted } = start([says("Hello.")], basics, new LancelotError("unavailable", "Choose a model."));
     const { questId } = orchestrator.send({ text: "Go." });
     expect((await reaches(questId, "failed")).problem).toBe("Choose a model.");
@@ -231,14 +231,14 @@ describe("the loop stops, says why and how to go on", () => {
     expect(texts(orchestrator.get(questId).messages)).toContain("I will not.");
   });
 
-  it("when the model says nothing at all", async () => {
+  it("when the answer is empty", async () => {
     const { orchestrator, reaches } = start([() => [done([], "end")]]);
     expect((await reaches(orchestrator.send({ text: "Go." }).questId, "failed")).problem).toContain("no answer");
   });
 });
 
-describe("what a model gets wrong", () => {
-  it("is told of arguments that are no JSON object, and nothing is run", async () => {
+describe("invalid model output", () => {
+  it("rejects arguments that are not a JSON object without running the call", async () => {
     const broken: Answer = () => [done([], "tool_calls", { malformed: [{ id: "m", name: "read_file", raw: '{"path": "a' }] })];
     const { orchestrator, reaches, scripted, recorded } = start([broken, says("Sorry.")]);
     const { questId } = orchestrator.send({ text: "Go." });
@@ -250,14 +250,14 @@ describe("what a model gets wrong", () => {
     ]);
   });
 
-  it("stops when the same broken arguments come a third time", async () => {
+  it("stops after the same malformed arguments three times", async () => {
     const broken: Answer = () => [done([], "tool_calls", { malformed: [{ id: "m", name: "read_file", raw: "{" }] })];
     const { orchestrator, reaches, scripted } = start([broken, broken, broken, says("Never asked.")]);
     await reaches(orchestrator.send({ text: "Go." }).questId, "failed");
     expect(scripted.requests).toHaveLength(3);
   });
 
-  it("goes on once after the length limit, then says that the answer is cut", async () => {
+  it("continues once after the length limit, then reports that the answer is cut off", async () => {
     const { orchestrator, reaches, scripted } = start([says("One,", "max_tokens"), says("two.")]);
     const first = orchestrator.send({ text: "Count." }).questId;
     await reaches(first, "done");
@@ -267,7 +267,7 @@ describe("what a model gets wrong", () => {
     expect((await reaches(second, "failed")).problem).toContain("cut off");
   });
 
-  it("loses the text of a try that failed, and shows the next one whole", async () => {
+  it("drops the text of a failed attempt and shows the complete retry", async () => {
     const retried: Answer = () => [
       { type: "text", text: "Half a" },
       { type: "retry", attempt: 2, delayMs: 1500, reason: "The provider is overloaded" },
@@ -279,18 +279,20 @@ describe("what a model gets wrong", () => {
     await reaches(questId, "done");
     expect(texts(orchestrator.get(questId).messages)).toEqual(["Go.", "A whole answer."]);
     const shown = events.flatMap((event) => (event.topic === "message" && event.payload.role === "assistant" ? [event.payload.parts] : []));
-    expect(shown).toContainEqual([{ type: "notice", level: "info", text: "The provider is overloaded. Trying again in 2 s." }]);
+    expect(shown).toContainEqual([
+      { type: "notice", level: "info", text: expect.stringMatching(/^The provider is overloaded\. .*2 s/) as string },
+    ]);
   });
 
-  it("hears that an unknown tool does not exist", async () => {
+  it("rejects an unknown tool", async () => {
     const { orchestrator, reaches, scripted } = start([calls(["fly", {}]), says("I cannot fly.")]);
     await reaches(orchestrator.send({ text: "Go." }).questId, "done");
     expect(lastRequest(scripted.requests)).toContain("There is no tool fly");
   });
 });
 
-describe("the owner meanwhile", () => {
-  it("steers: the words join the next step", async () => {
+describe("the user during a run", () => {
+  it("steers: the message joins the next step", async () => {
     const reading = Promise.withResolvers<void>();
     const steered = Promise.withResolvers<void>();
     const slow: Effect = async () => {
@@ -331,7 +333,7 @@ describe("the owner meanwhile", () => {
     expect(texts(orchestrator.get(questId).messages)).toEqual(["Go.", "All done.", "And that.", "That too."]);
   });
 
-  it("stops while the model streams: its words stay, and the model knows when it goes on", async () => {
+  it("stops while the model streams: the text is kept, and the model learns of the cut when it continues", async () => {
     const hanging = Promise.withResolvers<void>();
     const { orchestrator, reaches, scripted } = start([hangs("I was about", () => hanging.resolve()), says("On we go.")]);
     const { questId } = orchestrator.send({ text: "Go." });
@@ -341,10 +343,10 @@ describe("the owner meanwhile", () => {
     expect(texts(orchestrator.get(questId).messages)).toEqual(["Go.", "I was about"]);
     orchestrator.resume(questId);
     await reaches(questId, "done");
-    expect(lastRequest(scripted.requests)).toContain("because the owner stopped you");
+    expect(lastRequest(scripted.requests)).toContain("because the user stopped you");
   });
 
-  it("stops while a tool runs: it is told at once, the calls behind it are not made", async () => {
+  it("stops while a tool runs: the tool is aborted and the later calls are not made", async () => {
     const running = Promise.withResolvers<void>();
     const stuck: Effect = (call) =>
       new Promise((_resolve, reject) => {
@@ -360,19 +362,19 @@ describe("the owner meanwhile", () => {
     expect(recorded.invoked).toHaveLength(1);
     const cards = parts(orchestrator.get(questId).messages, "tool");
     expect(cards.map((card: ToolPart) => [card.status, card.output])).toEqual([
-      ["cancelled", "stopped by the owner; it may have had part of its effect"],
-      ["cancelled", "not run: the owner stopped the task"],
+      ["cancelled", expect.stringMatching(/^stopped/)],
+      ["cancelled", expect.stringMatching(/^not run/)],
     ]);
   });
 
-  it("stops before the model was asked", async () => {
+  it("stops before the first model call", async () => {
     const { orchestrator, scripted } = start([says("Never.")]);
     const { questId } = orchestrator.send({ text: "Go." });
     expect((await orchestrator.cancel(questId)).status).toBe("cancelled");
     expect(scripted.requests).toHaveLength(0);
   });
 
-  it("answers a question, once, and only the one that was asked", async () => {
+  it("answers only the open question, and only once", async () => {
     const ask: Effect = async (call) => ({ text: (await call.askOwner?.("Which one?", ["a", "b"], call.signal)) ?? "" });
     const { orchestrator, reaches, scripted } = start([calls(["ask_owner", { question: "Which one?" }]), says("b it is.")], {
       ask_owner: { tier: "T0", capability: "quest", effect: ask },
@@ -381,14 +383,14 @@ describe("the owner meanwhile", () => {
     const { waitingFor } = await reaches(questId, "waiting");
     expect(waitingFor).toMatchObject({ kind: "answer", question: "Which one?", options: ["a", "b"] });
     const callId = waitingFor?.id ?? "";
-    expect(() => orchestrator.answer(questId, "another", "a")).toThrow(/no longer open/);
+    expect(() => orchestrator.answer(questId, "another", "a")).toThrow(expect.objectContaining({ code: "conflict" }));
     orchestrator.answer(questId, callId, "b");
     await reaches(questId, "done");
-    expect(() => orchestrator.answer(questId, callId, "a")).toThrow(/no longer open/);
+    expect(() => orchestrator.answer(questId, callId, "a")).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ text: "b" }] });
   });
 
-  it("edits and resends: what followed is gone, also for the model", async () => {
+  it("edits and resends: later messages are removed, also for the model", async () => {
     const { orchestrator, reaches, scripted, events } = start([says("Bonjour."), says("Hola."), says("Hallo.")]);
     const { questId, messageId } = orchestrator.send({ text: "Say hello in French." });
     await reaches(questId, "done");
@@ -402,7 +404,7 @@ describe("the owner meanwhile", () => {
     expect(events).toContainEqual(expect.objectContaining({ topic: "messagesRemoved", payload: { questId, fromSeq: 0 } }));
   });
 
-  it("edits and resends while the old words still run", async () => {
+  it("edits and resends during the run of the old message", async () => {
     const hanging = Promise.withResolvers<void>();
     const { orchestrator, reaches } = start([hangs("Old", () => hanging.resolve()), says("New.")]);
     const { questId, messageId } = orchestrator.send({ text: "Old words." });
@@ -412,7 +414,7 @@ describe("the owner meanwhile", () => {
     expect(texts(orchestrator.get(questId).messages)).toEqual(["New words.", "New."]);
   });
 
-  it("cannot replace a message of another quest, nor one of the model", async () => {
+  it("cannot replace a message of another quest or of the model", async () => {
     const { orchestrator, reaches } = start([says("One."), says("Two.")]);
     const first = orchestrator.send({ text: "First." });
     await reaches(first.questId, "done");
@@ -420,7 +422,9 @@ describe("the owner meanwhile", () => {
     await reaches(second.questId, "done");
     const answer = orchestrator.get(first.questId).messages[1]?.id ?? "";
     for (const replaceMessageId of [second.messageId, answer, "none"]) {
-      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(/no longer part/);
+      expect(() => orchestrator.send({ questId: first.questId, text: "x", replaceMessageId })).toThrow(
+        expect.objectContaining({ code: "not_found" }),
+      );
     }
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Message } from "../../../agent-server/contract/chat.ts";
-import { reviewWords } from "../../../agent-server/turn/review-wait.ts";
+import { reviewSummary } from "../../../agent-server/turn/review-wait.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
@@ -35,7 +35,7 @@ function start(script: Answer[]) {
 const notices = (messages: Message[]): string[] =>
   messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
 
-it("waits for the review of what was proposed, tells the model what was decided, and gives it one more turn", async () => {
+it("waits for the review of proposed changes, then gives the model the decisions and one more turn", async () => {
   const { orchestrator, reaches, recorded, scripted } = start([
     calls(["edit_file", { id: "a", hunks: 3 }], ["edit_file", { id: "b", hunks: 2 }]),
     says("Proposed both."),
@@ -50,7 +50,7 @@ it("waits for the review of what was proposed, tells the model what was decided,
   const quest = await reaches(questId, "done");
   expect(quest.waitingFor).toBeNull();
   const { messages } = orchestrator.get(questId);
-  expect(notices(messages)).toEqual(["You accepted 3 changes and rejected 2."]);
+  expect(notices(messages)).toEqual([reviewSummary(3, 2)]);
   const told = JSON.stringify(scripted.requests.at(-1)?.messages.at(-1));
   expect(told).toContain("a.ts: accepted");
   expect(told).toContain("b.ts: rejected");
@@ -58,7 +58,7 @@ it("waits for the review of what was proposed, tells the model what was decided,
   expect(scripted.requests).toHaveLength(3);
 });
 
-it("tells of decisions made while the model still works, and does not wait when nothing is open", async () => {
+it("reports decisions made during the run, and does not wait when none are pending", async () => {
   const streaming = Promise.withResolvers<void>();
   const decided = Promise.withResolvers<void>();
   const slow: Answer = async function* (request, signal) {
@@ -75,7 +75,7 @@ it("tells of decisions made while the model still works, and does not wait when 
   expect(JSON.stringify(scripted.requests.at(-1)?.messages)).toContain("a.ts: accepted");
 });
 
-it("goes on with new words of the owner while the review is open, and waits for it again", async () => {
+it("continues with a new message during a pending review, then waits for the review again", async () => {
   const { orchestrator, reaches, recorded } = start([
     calls(["edit_file", { id: "a", hunks: 1 }]),
     says("Proposed."),
@@ -90,7 +90,7 @@ it("goes on with new words of the owner while the review is open, and waits for 
   await reaches(questId, "done");
 });
 
-it("keeps proposals of a stopped quest for review, stays stopped, and tells the model when it is resumed", async () => {
+it("keeps the proposals of a stopped quest for review, and gives the decisions to the model after a resume", async () => {
   const { orchestrator, reaches, recorded, scripted } = start([
     calls(["edit_file", { id: "a", hunks: 1 }]),
     says("Proposed."),
@@ -106,7 +106,7 @@ it("keeps proposals of a stopped quest for review, stays stopped, and tells the 
   expect(JSON.stringify(scripted.requests.at(-1)?.messages)).toContain("a.ts: accepted");
 });
 
-it("rejects what the replaced part had proposed and keeps what came before it", async () => {
+it("rejects the proposals of the replaced messages and keeps earlier ones", async () => {
   const { orchestrator, reaches, recorded, scripted } = start([
     calls(["edit_file", { id: "a", hunks: 1 }]),
     says("First."),
@@ -131,7 +131,7 @@ it("deletes a quest with its messages and proposals; its receipts stay", async (
   await reaches(questId, "waiting");
   orchestrator.rename(questId, "Another name");
   await orchestrator.delete(questId);
-  expect(() => orchestrator.get(questId)).toThrow(/no such quest/);
+  expect(() => orchestrator.get(questId)).toThrow(expect.objectContaining({ code: "not_found" }));
   expect(recorded.changes.get("a")?.status).toBe("rejected");
   // Its receipts stay, those of renaming and deleting too.
   const byHand = ledger
@@ -145,10 +145,10 @@ it("deletes a quest with its messages and proposals; its receipts stay", async (
 });
 
 it.each([
-  [3, 2, "You accepted 3 changes and rejected 2."],
-  [1, 0, "You accepted 1 change."],
-  [0, 2, "You rejected 2 changes."],
-  [0, 0, "You reviewed the changes."],
-])("words %i accepted and %i rejected", (accepted, rejected, words) => {
-  expect(reviewWords(accepted, rejected)).toBe(words);
+  [3, 2, ["3", "2"]],
+  [1, 0, ["1"]],
+  [0, 2, ["2"]],
+  [0, 0, []],
+])("summarizes %i accepted and %i rejected", (accepted, rejected, figures) => {
+  expect(reviewSummary(accepted, rejected).match(/\d+/g) ?? []).toEqual(figures);
 });

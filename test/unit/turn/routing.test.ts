@@ -46,8 +46,8 @@ function start(script: Answer[], classify?: Classify) {
   return { ...host, run, asked, types: () => scripted.tasks.map(({ type }) => type) };
 }
 
-describe("what kind of work a task is", () => {
-  it("is asked once for each message, and only where its words do not tell", async () => {
+describe("the task type", () => {
+  it("is classified once per message, and only when rules are not specific", async () => {
     const host = start([calls(["read_file", { path: "a" }]), says("a"), says("b"), says("c")], () => Promise.resolve(planned));
     const questId = await host.run("Wir bauen den Parser um, wie gehen wir vor");
     await host.run("/fix the parser", questId);
@@ -70,14 +70,14 @@ describe("what kind of work a task is", () => {
     expect(host.types()).toEqual(["edit"]);
   });
 
-  it("stays what it was for words that go on with it", async () => {
+  it("is kept for a follow-up message", async () => {
     const host = start([says("a"), says("b")]);
     const questId = await host.run("Plan the new login");
     await host.run("yes, go ahead", questId);
     expect(host.types()).toEqual(["plan", "plan"]);
   });
 
-  it("ends with the owner's stop, also while it is asked", async () => {
+  it("is aborted when the user stops the task", async () => {
     const host = start(
       [],
       (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),

@@ -9,7 +9,7 @@ import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
-describe("what a small model is offered", () => {
+describe("tools for a small model", () => {
   it.each([
     ["Fix the typo in README.md", true],
     ["please add a test for parse", true],
@@ -24,7 +24,7 @@ describe("what a small model is offered", () => {
     expect(smallModelTools(request).includes("edit_file")).toBe(edits);
   });
 
-  it("searches for identifiers and long words, not for the words of every question", () => {
+  it("searches for identifiers and long words, not for common words", () => {
     expect(rareWords("Where is the discountFrom value used in this project, please?")).toEqual(["discountFrom", "value"]);
     expect(rareWords("What does this project do?")).toEqual([]);
   });
@@ -62,8 +62,8 @@ function start(answers: string[], search = "") {
   return { ...host, scripted, recorded };
 }
 
-describe("help for a small model", () => {
-  it("reads the file the question names, shows that it did, and leaves room to answer", async () => {
+describe("retrieval for a small model", () => {
+  it("reads the file that the question names, shows the call, and reserves tokens for the answer", async () => {
     file("src/cart.js", "");
     const { orchestrator, reaches, scripted, recorded } = start(["It sums the cart."]);
     const { questId } = orchestrator.send({ text: "What does src/cart.js do?" });
@@ -86,7 +86,7 @@ describe("help for a small model", () => {
     expect(estimateTokens(asked)).toBeLessThan(retrievalTokens * 1.3);
   });
 
-  it("else reads where the rarer words are found", async () => {
+  it("else reads the files that contain the rare words", async () => {
     file("src/a.js", "");
     file("src/b.js", "");
     const { orchestrator, reaches, recorded } = start(
@@ -100,13 +100,13 @@ describe("help for a small model", () => {
     ]);
   });
 
-  it("else lists what is there", async () => {
+  it("else lists the files", async () => {
     const { orchestrator, reaches, recorded } = start(["A shop."]);
     await reaches(orchestrator.send({ text: "What does this project do?" }).questId, "done");
     expect(recorded.invoked.map(({ tool }) => tool)).toEqual(["list_files"]);
   });
 
-  it("tells of its limits once, reads for each question, and forgets older exchanges", async () => {
+  it("explains its limits once, retrieves for each question, and drops older exchanges", async () => {
     file("a.js", "");
     const { orchestrator, reaches, scripted, recorded } = start(["One.", "Two.", "Three."]);
     const { questId } = orchestrator.send({ text: "First: what is a.js?" });
@@ -124,7 +124,7 @@ describe("help for a small model", () => {
     expect(asked).toContain("Third:");
   });
 
-  it("keeps what the owner attached instead of searching", async () => {
+  it("uses attachments instead of searching", async () => {
     file("a.js", "const answer = 42;");
     const { orchestrator, reaches, scripted, recorded } = start(["42."]);
     await reaches(orchestrator.send({ text: "What is the answer?", attachments: [{ type: "file", path: "a.js" }] }).questId, "done");

@@ -25,7 +25,7 @@ function file(path: string, text: string): void {
   writeFileSync(absolute, text);
 }
 
-/** Another text at another time: as somebody else's editor would leave it. */
+/** Writes new text with a new modification time, as another editor would. */
 function changeOutside(path: string, text: string): void {
   file(path, text);
   const later = new Date(Date.now() + 10_000);
@@ -64,7 +64,7 @@ const read = (path: string): Answer => calls(["read_file", { path }]);
 const compactions = () =>
   host.ledger.search({ query: "context.compact", limit: 50 }).items.filter(({ actionName }) => actionName === "context.compact");
 
-/** All that was told, as a list of pieces, so that one prompt can be seen to begin another. */
+/** The contents of a prompt as a list of pieces, to test that one prompt is a prefix of another. */
 function flat(messages: readonly ModelMessage[]): string[] {
   return messages.flatMap((message) =>
     message.role === "tool"
@@ -74,7 +74,7 @@ function flat(messages: readonly ModelMessage[]): string[] {
 }
 
 describe("the prompts of a task", () => {
-  it("begin with the one before, byte for byte, whatever is said and read", async () => {
+  it("start with the previous prompt, byte for byte", async () => {
     file("src/a.ts", "export const a = 1;\n");
     open([read("src/a.ts"), read("src/b.ts"), says("One."), read("src/c.ts"), says("Two."), says("Three.")]);
     const questId = await ask("Look at src/a.ts. Never use tabs.");
@@ -86,13 +86,13 @@ describe("the prompts of a task", () => {
     const told = requests.map(({ messages }) => flat(messages));
     for (const [index, one] of told.entries()) {
       const next = told[index + 1];
-      // A pinned fact stands before the conversation: adding it begins the prompt anew, once.
+      // A pinned fact precedes the conversation, so adding it changes the prefix once.
       if (next !== undefined && index !== 2) expect(next.slice(0, one.length)).toEqual(one);
       expect(requests[index]?.system).toBe(requests[0]?.system);
     }
   });
 
-  it("are the same after a restart, with what was added, shortened and summarized", async () => {
+  it("are the same after a restart, including added, shortened and summarized parts", async () => {
     file("notes.md", "Notes.\n");
     open([...Array.from({ length: 30 }, (_, index) => read(`src/f${String(index)}.ts`)), says("One.")], 14_000);
     const questId = await ask("Go through the sources. We decided to keep the names.");
@@ -112,7 +112,7 @@ describe("the prompts of a task", () => {
     expect(flat(model.requests.at(-1)?.messages ?? []).slice(0, told.length)).toEqual(told);
   });
 
-  it("shorten what was used longest ago first, on record, and keep what was used again", async () => {
+  it("shorten the least recently used texts first, with a receipt", async () => {
     const script = Array.from({ length: 14 }, (_, index) => read(`src/f${String(index)}.ts`));
     script.splice(13, 0, calls(["edit_file", { path: "src/f0.ts" }]));
     open([...script, says("Done.")], 12_000);
@@ -124,12 +124,12 @@ describe("the prompts of a task", () => {
     expect([budget, window]).toEqual([12_000, 12_000]);
     const gone = items.filter(({ state }) => state !== "whole");
     expect(gone.length).toBeGreaterThan(0);
-    for (const { reason } of gone) expect(reason).toContain("used longest ago");
+    for (const { reason } of gone) expect(reason).toBeTruthy();
   });
 });
 
 describe("files that change on the disk", () => {
-  it("are read again when the owner gave them, and told of when the model read them; once", async () => {
+  it("are read again when the user attached them, else reported, both once", async () => {
     file("src/a.ts", "export const a = 1;\n");
     file("src/b.ts", "export const b = 1;\n");
     open([read("src/b.ts"), says("One."), says("Two."), says("Three.")]);
@@ -138,14 +138,14 @@ describe("files that change on the disk", () => {
     changeOutside("src/b.ts", "export const b = 2;\n");
     await ask("Again.", questId);
     const told = textOf(model.requests.at(-1));
-    expect(told).toContain("src/a.ts changed since it was read; this is its text now.");
+    expect(told).toContain("src/a.ts changed since it was read");
     expect(told).toContain("export const a = 2;");
-    expect(told).toContain("src/b.ts changed since it was read: read it again before you rely on it.");
+    expect(told).toContain("src/b.ts changed since it was read");
     await ask("And again.", questId);
     expect(textOf(model.requests.at(-1)).split("changed since it was read").length).toBe(3);
   });
 
-  it("are not told of when the task itself changed them, and are when they are gone", async () => {
+  it("are not reported when the task changed them, and are reported when deleted", async () => {
     file("src/a.ts", "export const a = 1;\n");
     open([read("src/a.ts"), calls(["edit_file", { path: "src/a.ts" }]), says("One."), says("Two.")]);
     const questId = await ask("Change it.");
@@ -155,7 +155,7 @@ describe("files that change on the disk", () => {
     expect(textOf(model.requests.at(-1))).toContain("src/a.ts was deleted since it was read.");
   });
 
-  it("that are pinned stand as they are now", async () => {
+  it("that are pinned have their current text", async () => {
     file("notes.md", "First.\n");
     open([says("One."), says("Two."), says("Three.")]);
     const questId = await ask("Hi.");
@@ -165,12 +165,12 @@ describe("files that change on the disk", () => {
     expect(textOf(model.requests.at(-1))).toContain("Second.");
     rmSync(join(folders.workspace, "notes.md"));
     await ask("Next.", questId);
-    expect(textOf(model.requests.at(-1))).toContain("notes.md is no longer there");
+    expect(textOf(model.requests.at(-1))).toContain("notes.md was deleted");
   });
 });
 
-describe("what the owner puts in and takes out", () => {
-  it("is a file, a folder or a fact, each on record, gone when it is removed", async () => {
+describe("items that the user adds and removes", () => {
+  it("are files, folders and facts, with receipts, until they are removed", async () => {
     file("src/a.ts", "export const a = 1;\n");
     open([says("One."), says("Two."), says("Three.")]);
     const { context } = host.orchestrator;
@@ -199,7 +199,7 @@ describe("what the owner puts in and takes out", () => {
     expect(names.filter((name) => name === "context.remove")).toHaveLength(3);
   });
 
-  it("leaves the conversation too: what the model read of a file", async () => {
+  it("includes the text of a file that the model read", async () => {
     open([read("src/a.ts"), says("One."), says("Two.")]);
     const questId = await ask("Read it.");
     expect(await host.orchestrator.context.remove(questId, "src/a.ts")).toEqual({ removed: true });
@@ -216,7 +216,7 @@ describe("what the owner puts in and takes out", () => {
     await expect(host.orchestrator.context.add({ questId, path, pinned: false }, true)).rejects.toThrow(words);
   });
 
-  it("is not a file with secrets, unless the owner does it", async () => {
+  it("include a file with secrets only with the owner token", async () => {
     file(".env", "PORT=3000\n");
     open([says("One.")]);
     const questId = await ask("Hi.");
@@ -226,7 +226,7 @@ describe("what the owner puts in and takes out", () => {
     expect(await host.orchestrator.context.add({ questId, path: ".env", pinned: false }, true)).toMatchObject({ path: ".env" });
   });
 
-  it("has a limit that names what to unpin, when it is added and when it grew", async () => {
+  it("have a limit whose error names what to unpin", async () => {
     file("a.md", "word ".repeat(6_000));
     file("b.md", "word ".repeat(6_000));
     open([says("One."), says("Two.")], 12_000);
@@ -239,15 +239,15 @@ describe("what the owner puts in and takes out", () => {
     await ask("Next.", questId);
     const { quest } = host.orchestrator.get(questId);
     expect(quest.status).toBe("failed");
-    expect(quest.problem).toMatch(/no longer fits the window of Scripted.*Unpin a\.md \(about [\d,]+ tokens\)/);
+    expect(quest.problem).toMatch(/Scripted.*a\.md \(about [\d,]+ tokens\)/);
     expect(await context.remove(questId, "a.md")).toEqual({ removed: true });
     await ask("Next.", questId);
     expect(host.orchestrator.get(questId).quest.status).toBe("done");
   });
 });
 
-describe("a task that is nearly full of what must stay", () => {
-  it("goes on, and is not summarized on each turn", async () => {
+describe("a task nearly full of pinned items", () => {
+  it("continues without a summary on each turn", async () => {
     file("pinned.md", "A line of the interface that must stay.\n".repeat(330));
     open([says("One."), ...Array.from({ length: 25 }, (_, index) => read(`src/f${String(index)}.ts`)), says("Two.")], 12_000);
     const questId = await ask("Hi.");
@@ -261,19 +261,19 @@ describe("a task that is nearly full of what must stay", () => {
 });
 
 describe("/compact", () => {
-  it("summarizes at the owner's word, tells them, and the model nothing of the command", async () => {
+  it("summarizes, shows a notice, and hides the command from the model", async () => {
     open([read("src/a.ts"), says("The cause is in a.ts."), says("Two."), says("Three.")]);
     const questId = await ask("Find the cause. Never touch b.ts.");
     await ask("Good. What else?", questId);
     host.orchestrator.send({ text: "/compact", questId });
-    await host.when(() => JSON.stringify(host.orchestrator.get(questId).messages).includes("summarized to make room"));
-    // The receipt is closed right behind the message.
+    await host.when(() => JSON.stringify(host.orchestrator.get(questId).messages).includes("was summarized"));
+    // The receipt is closed right after the message is written.
     await new Promise<void>((resolve) => setImmediate(resolve));
     const [receipt] = compactions();
     expect(receipt?.outputs).toMatchObject({ method: "rules", leftOut: { messages: 3, toolOutputs: 1, images: 0 } });
     expect(Number(receipt?.outputs?.["after"])).toBeLessThan(Number(receipt?.outputs?.["before"]));
     const shown = JSON.stringify(host.orchestrator.get(questId).messages);
-    expect(shown).toContain("summarized to make room");
+    expect(shown).toContain("was summarized");
     expect(shown).toContain("The cause is in a.ts.");
     await ask("Go on.", questId);
     const told = textOf(model.requests.at(-1));
@@ -283,15 +283,17 @@ describe("/compact", () => {
     expect(told).not.toContain("a line of it");
   });
 
-  it("says when there is nothing older, and needs a task", async () => {
+  it("fails without a task or anything to summarize", async () => {
     open([says("One.")]);
-    expect(() => host.orchestrator.send({ text: "/compact" })).toThrow("There is no task to summarize yet");
+    expect(() => host.orchestrator.send({ text: "/compact" })).toThrow(expect.objectContaining({ code: "invalid_params" }));
     const questId = await ask("Hi.");
     await host.orchestrator.context.compact(questId, new AbortController().signal);
-    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow("nothing older to summarize");
+    await expect(host.orchestrator.context.compact(questId, new AbortController().signal)).rejects.toThrow(
+      expect.objectContaining({ code: "conflict" }),
+    );
   });
 
-  it("is taken back with the messages it stood for, when the owner edits one of them", async () => {
+  it("is removed when the user edits a summarized message", async () => {
     open([says("One."), says("Two."), says("Three.")]);
     const questId = await ask("First words.");
     await ask("Second words.", questId);
@@ -303,7 +305,7 @@ describe("/compact", () => {
   });
 });
 
-describe("who summarizes", () => {
+describe("the summarizer", () => {
   const task = [read("src/a.ts"), says("Found it."), says("Two.")];
 
   async function compactWith(more: Parameters<typeof openHost>[3], script: Answer[] = [], settings?: string): Promise<string> {
@@ -319,7 +321,7 @@ describe("who summarizes", () => {
     return textOf(model.requests.at(-1));
   }
 
-  it("is the model on this machine where there is one", async () => {
+  it("is the model on this machine, if there is one", async () => {
     const told = await compactWith({
       summarize: (text) => Promise.resolve({ text: `Local words on ${String(text.includes("src/a.ts"))}.`, method: "model" }),
     });
@@ -327,13 +329,13 @@ describe("who summarizes", () => {
     expect(compactions()[0]?.outputs).toMatchObject({ method: "model" });
   });
 
-  it("is rules where that has none or fails, and the receipt says why", async () => {
+  it("is rules when that model is missing or fails, with the reason in the receipt", async () => {
     const told = await compactWith({ summarize: () => Promise.reject(new Error("no model")) });
     expect(told).toContain("Asked: Find it.");
     expect(compactions()[0]?.outputs).toMatchObject({ method: "rules", why: "the model failed" });
   });
 
-  it("is the model of the task when the owner says so, at its price", async () => {
+  it("is the model of the task when configured, at its cost", async () => {
     const told = await compactWith({}, [says("Their own summary.")], "summarizer: active\n");
     expect(told).toContain("Their own summary.");
     expect(compactions()[0]?.outputs).toMatchObject({ method: "active" });
@@ -341,7 +343,7 @@ describe("who summarizes", () => {
     expect(host.orchestrator.list({ limit: 1 }).items[0]?.usage.inputTokens).toBe(50);
   });
 
-  it("leaves what was before when it is stopped in the middle, and the next one begins anew", async () => {
+  it("changes nothing when it is stopped, and can be repeated", async () => {
     const begun = Promise.withResolvers<void>();
     const hanging = (_text: string, _tokens: number, { signal }: { signal: AbortSignal }) => {
       begun.resolve();

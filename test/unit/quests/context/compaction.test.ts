@@ -40,7 +40,7 @@ const read = (seq: number, path: string, lines = 50): StoredMessage =>
 
 const none = new Map<string, "whole">();
 
-describe("where a task is cut", () => {
+describe("the cut between summarized and kept messages", () => {
   const anyTask = fc
     .array(fc.tuple(fc.constantFrom("owner", "says", "read", "two", "open"), fc.nat({ max: 80 })), { minLength: 1, maxLength: 25 })
     .map((steps) =>
@@ -53,7 +53,7 @@ describe("where a task is cut", () => {
       }),
     );
 
-  it("is between messages, so that calls and results stay together; the last one and what is unfinished are kept", () => {
+  it("keeps calls with their results, the last message and unfinished ones", () => {
     fc.assert(
       fc.property(anyTask, fc.integer({ min: -1, max: 10 }), fc.nat({ max: 3_000 }), (messages, after, keep) => {
         const cut = chooseCut(messages, none, after, keep);
@@ -76,13 +76,13 @@ describe("where a task is cut", () => {
     );
   });
 
-  it("keeps as much of the newest as there is room for, and nothing is cut when all of it has room", () => {
+  it("keeps as many of the newest messages as fit, and cuts nothing when all fit", () => {
     const messages = [owner(0, "Go."), read(1, "a.ts"), read(2, "b.ts"), read(3, "c.ts")];
     expect(chooseCut(messages, none, -1, 1_000_000)).toBeNull();
     expect(chooseCut(messages, none, -1, 1)?.message.seq).toBe(2);
   });
 
-  it("is before the owner's last words when they ask for it and everything has room", () => {
+  it("is before the last request when the user asks although everything fits", () => {
     const messages = [owner(0, "One."), says(1, "Done."), owner(2, "Two."), says(3, "Done.")];
     expect(beforeLastRequest(messages, -1)?.message.seq).toBe(1);
     expect(beforeLastRequest([owner(0, "One."), says(1, "Done.")], -1)?.message.seq).toBe(0);
@@ -90,7 +90,7 @@ describe("where a task is cut", () => {
   });
 });
 
-describe("a conversation that goes on", () => {
+describe("a growing conversation", () => {
   const step = fc.oneof(
     fc.string({ minLength: 1, maxLength: 40 }).map((text) => (seq: number) => owner(seq, text)),
     fc.string({ minLength: 1, maxLength: 40 }).map((text) => (seq: number) => says(seq, text)),
@@ -101,7 +101,7 @@ describe("a conversation that goes on", () => {
     ),
   );
 
-  it("begins with what was told before, byte for byte, as long as nothing has to make room", () => {
+  it("starts with the previous conversation, byte for byte, while it fits", () => {
     const data = createDataFence("0123456789abcdef");
     const flat = (messages: StoredMessage[]): string[] =>
       fitConversation(toConversation(messages), 10_000_000, data).messages.flatMap((message) =>
@@ -119,11 +119,11 @@ describe("a conversation that goes on", () => {
   });
 });
 
-describe("what stands for the older part", () => {
+describe("the replacement for summarized messages", () => {
   const state = { plan: [], approvals: [], changes: [] };
   const textOf = (head: ReturnType<typeof composeHead>): string => head.map((item) => (item.type === "text" ? item.text : "")).join("\n");
 
-  it("has the owner's words as they were said, the plan, open approvals and questions, and the summary as data", () => {
+  it("contains user messages verbatim, plan, approvals and questions, and the summary as data", () => {
     const question = calls(3, tool("ask_owner", { question: "Which port?" }, "", { status: "waiting", output: null }));
     const answered = calls(2, tool("ask_owner", { question: "Which database?" }, "SQLite, always."));
     const head = composeHead(
@@ -144,7 +144,7 @@ describe("what stands for the older part", () => {
     expect(head[0]).not.toHaveProperty("attached");
   });
 
-  it("keeps every sentence that states a rule when the owner's words have no room", () => {
+  it("keeps every sentence with a rule when user messages do not fit", () => {
     const chatter = "This is how I came to think of it, at some length. ".repeat(20);
     const messages = Array.from({ length: 12 }, (_, index) => owner(index, `${chatter}Never touch folder ${String(index)}. ${chatter}`));
     const text = textOf(composeHead(messages, state, "", 200));
@@ -163,7 +163,7 @@ describe("what stands for the older part", () => {
     expect(ruleSentences(text)).toEqual(expected);
   });
 
-  it("does not take the product's own turns for the owner's words", () => {
+  it("does not treat messages of the host as user messages", () => {
     const review = stored(1, "user", [{ type: "notice", level: "info", text: "You accepted." }], {
       kind: "user",
       content: [{ type: "text", text: "a.ts: accepted" }],
@@ -171,7 +171,7 @@ describe("what stands for the older part", () => {
     expect(userStatements([owner(0, "Go."), review]).map(({ text }) => text)).toEqual(["Go."]);
   });
 
-  it("lists each changed file with what was done", () => {
+  it("lists each changed file with its changes", () => {
     const hunk = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: [] };
     const at = new Date(0).toISOString();
     const lines = changedFiles(
@@ -221,7 +221,7 @@ describe("what stands for the older part", () => {
 });
 
 describe("a summary by rules", () => {
-  it("tells what was asked, read, run and concluded", () => {
+  it("lists requests, reads, commands and conclusions", () => {
     const text = digest(
       [
         owner(0, "Fix the parser. It is slow."),
@@ -255,7 +255,7 @@ describe("a summary by rules", () => {
     );
   });
 
-  it("keeps to its tokens and to the newest, whatever the task was", () => {
+  it("stays within its tokens and prefers the newest", () => {
     const task = fc.array(fc.tuple(fc.string({ maxLength: 200 }), fc.string({ maxLength: 400 })), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(task, fc.integer({ min: 60, max: 600 }), (pairs, tokens) => {
@@ -268,8 +268,8 @@ describe("a summary by rules", () => {
   });
 });
 
-describe("when a piece was last used", () => {
-  it("counts later reads, edits and words that name its file", () => {
+describe("the last use of a piece", () => {
+  it("counts later reads, edits and mentions of its file", () => {
     const messages = [
       owner(0, "Go."),
       read(1, "src/a.ts"),
