@@ -23,9 +23,12 @@ describe("readable program folders", () => {
     ]);
   });
 
-  it.each(["~/", "~/work", "~/work/project", "~/data", "/", "~/../home"])("never include %s, which exposes more than programs", (folder) => {
-    expect(readableFolders([folder], of)).toEqual([]);
-  });
+  it.each(["~/", "~/work", "~/work/project", "~/data", "/", "~/../home"])(
+    "never include %s, which exposes more than programs",
+    (folder) => {
+      expect(readableFolders([folder], of)).toEqual([]);
+    },
+  );
 
   it("never include a link to the home folder", () => {
     symlinkSync(of.home, join(base, "link"));
