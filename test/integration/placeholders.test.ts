@@ -214,7 +214,8 @@ describe("secrets", () => {
     expect(status).toBe("done");
     const refused = outputs(messages).slice(1);
     expect(refused).toHaveLength(tries("").length);
-    for (const output of refused) expect(output).toMatch(/^Blocked: \w+ .*HIDDEN\S+/is);
+    for (const output of refused)
+      expect(output).toMatch(/^Blocked: \w+ was not done\. HIDDEN\S+ .*Do not try the same again\.$/is);
     expect(places(source.secrets, [...requests(), ...seen])).toEqual([]);
   });
 
@@ -363,7 +364,7 @@ describe("personal data", () => {
     );
     const { messages } = await say(now, "Write an address.");
     expect(read("src/a.ts")).toBe('const a = "EMAIL_k482p137f";\n');
-    expect(outputs(messages)[0]).toContain("[EMAIL_k482p137f stands for nothing that is known here and went in as written.");
+    expect(outputs(messages)[0]).toContain("[EMAIL_k482p137f:");
   });
 
   it("hides nothing and says nothing where there is nothing to hide", async () => {
