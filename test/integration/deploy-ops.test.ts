@@ -122,12 +122,7 @@ describe("deploy", () => {
   });
 
   it.each<[string, string, string | undefined, RegExp]>([
-    [
-      "nothing at all",
-      "build: echo",
-      undefined,
-      /command to deploy\. Declared: build\..*config\/deploy\.yaml.*"deploy: the command"/,
-    ],
+    ["nothing at all", "build: echo", undefined, /command to deploy\. Declared: build\..*config\/deploy\.yaml.*"deploy: the command"/],
     [
       "nothing for the target",
       "deploy: echo",

@@ -78,11 +78,7 @@ describe("verification", () => {
       }),
       "b.txt",
     ],
-    [
-      "creates a file with other content",
-      () => ({ plans: { "new.txt": "planned" }, does: (at) => writeFileSync(at, "other") }),
-      "new.txt",
-    ],
+    ["creates a file with other content", () => ({ plans: { "new.txt": "planned" }, does: (at) => writeFileSync(at, "other") }), "new.txt"],
   ])("detects a writer that %s, and restores the files exactly", async (_name, writer, found) => {
     open();
     const before = snapshotTree(fixture.workspace);
