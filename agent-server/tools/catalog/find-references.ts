@@ -1,4 +1,4 @@
-import { aboutName, findName, readPlaces, wordPattern } from "../symbol-places.ts";
+import { symbolTool, findName, readLocations, wordPattern } from "../symbol-locations.ts";
 import { defineTool, type Scope } from "../tool.ts";
 import { resolveFile, searchWorkspace } from "../../workspace/workspace.ts";
 
@@ -8,7 +8,7 @@ export const findReferences = defineTool({
   name: "find_references",
   description:
     "Find every use of a function, class, method or variable with the editor's language service, for example before you rename it. Give its name and a file (and line) that contains it. Without a language service, the name is searched as a word, and the answer says so.",
-  ...aboutName,
+  ...symbolTool,
   title: ({ name, path }) => `References of ${name} in ${path}`,
   async plan({ name, path, line }, scope) {
     const file = resolveFile(scope, path);
@@ -16,7 +16,7 @@ export const findReferences = defineTool({
     let why = "no editor is connected";
     if (scope.askEditor !== null && at !== null) {
       const { items, truncated, answered } = await scope.askEditor("references", { path: file.display, ...at });
-      const places = answered ? await readPlaces(scope, items, limit) : [];
+      const places = answered ? await readLocations(scope, items, limit) : [];
       if (places.length > 0) {
         const lines = places.map((place) => `${place.path}:${String(place.line)}: ${place.text}`);
         const more = truncated || places.length >= limit ? `\n[stopped at ${String(places.length)}]` : "";

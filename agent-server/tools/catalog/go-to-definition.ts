@@ -1,5 +1,5 @@
 import { LancelotError } from "../../contract/errors.ts";
-import { aboutName, findName, type Place, readPlaces, wordPattern } from "../symbol-places.ts";
+import { symbolTool, findName, type Place, readLocations, wordPattern } from "../symbol-locations.ts";
 import { defineTool, type Scope } from "../tool.ts";
 import { resolveFile, searchWorkspace } from "../../workspace/workspace.ts";
 
@@ -10,14 +10,14 @@ export const goToDefinition = defineTool({
   name: "go_to_definition",
   description:
     "Find the definition of a function, class, method, type or variable with the editor's language service. Give its name and a file (and line) that uses it. Without an editor, outlines are searched for the name, and the answer says so. To list all definitions of a file use get_file_outline.",
-  ...aboutName,
+  ...symbolTool,
   title: ({ name, path }) => `Definition of ${name} in ${path}`,
   async plan({ name, path, line }, scope) {
     const file = resolveFile(scope, path);
     const at = await findName(scope, file, name, line);
     if (scope.askEditor !== null && at !== null) {
       const { items, answered } = await scope.askEditor("definition", { path: file.display, ...at });
-      const places = answered ? await readPlaces(scope, items, 20) : [];
+      const places = answered ? await readLocations(scope, items, 20) : [];
       if (places.length > 0) return answer(places, "", "editor");
     }
     const places = await byOutlines(scope, name);

@@ -5,7 +5,7 @@ import { cp, mv } from "./copy-move.ts";
 import { find } from "./find.ts";
 import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
-import { splitWords } from "./split-words.ts";
+import { splitArguments } from "./split-arguments.ts";
 
 /** The commands of the SafeREPL (requirement X3). They use the same pipeline as other tools, but models do not receive them. */
 export const replCatalog: readonly Tool[] = [ls, cat, grep, find, cp, mv];
@@ -15,7 +15,7 @@ export const replCatalog: readonly Tool[] = [ls, cat, grep, find, cp, mv];
  * @throws LancelotError `invalid_params` for any other command, and for shell syntax.
  */
 export function parseCommand(command: string): { tool: string; args: { argv: string[] } } {
-  const [name, ...argv] = splitWords(command);
+  const [name, ...argv] = splitArguments(command);
   if (name === undefined) throw new LancelotError("invalid_params", "Enter a command: ls, cat, grep, find, cp or mv.");
   const tool = replCatalog.find((candidate) => candidate.name === `repl.${name}`);
   if (tool === undefined)

@@ -85,7 +85,7 @@ describe("links", () => {
     writeFileSync(store, "shared\n");
     linkSync(store, room.path("a.txt"));
     const { text, isError, receiptId } = await edit("a.txt", "shared", "mine");
-    expect([isError, text]).toEqual([false, expect.stringContaining("another name (a hard link), which keeps the old content")]);
+    expect([isError, text]).toEqual([false, expect.stringContaining("(a hard link)")]);
     expect([room.read("a.txt"), readFileSync(store, "utf8"), statSync(store).nlink]).toEqual(["mine\n", "shared\n", 1]);
     expect(room.ledger.get(receiptId ?? "")?.outputs).toMatchObject({ changedFiles: [{ path: "a.txt", otherNames: 1 }] });
     await room.tools.checkpoints.restore({ questId: "q1" });
@@ -368,7 +368,7 @@ describe("patches of several files", () => {
     const mode = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n";
     expect((await room.run("apply_patch", { patch: mode })).error?.code).toBe("invalid_params");
     const both = `${mode}--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n`;
-    expect((await room.run("apply_patch", { patch: both })).text).toContain("Its mode is left as it is");
+    expect((await room.run("apply_patch", { patch: both })).text).toMatch(/\bmode\b/);
   });
 
   it("report files that already have the new content", async () => {

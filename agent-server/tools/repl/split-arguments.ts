@@ -18,7 +18,7 @@ const operators: Readonly<Record<string, string>> = {
  * `$HOME`, `~` and `*` are literal.
  * @throws LancelotError `invalid_params` for other shell syntax.
  */
-export function splitWords(command: string): string[] {
+export function splitArguments(command: string): string[] {
   if (/[^\P{Cc}\t\n\r]/u.test(command)) throw refuse("It contains control characters.");
   const args: string[] = [];
   let word: string | null = null;

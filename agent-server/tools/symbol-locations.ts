@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** The arguments and authorization steps that go_to_definition and find_references share. */
-export const aboutName = {
+export const symbolTool = {
   args: z.strictObject({
     name: z.string().min(1).max(200).describe("The name as written in the code"),
     path: PathArgument.describe("A file that contains the name, relative to the workspace"),
@@ -59,7 +59,7 @@ export function columnOf(line: string, name: string): number {
 }
 
 /** The locations inside the workspace, without secret files, each line once with its text. */
-export async function readPlaces(scope: Scope, items: EditorResult<"references">["items"], limit: number): Promise<Place[]> {
+export async function readLocations(scope: Scope, items: EditorResult<"references">["items"], limit: number): Promise<Place[]> {
   const texts = new Map<string, string[] | null>();
   const places = new Map<string, Place>();
   for (const { path, line } of items.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line))) {

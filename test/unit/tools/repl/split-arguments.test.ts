@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
-import { splitWords } from "../../../../agent-server/tools/repl/split-words.ts";
+import { splitArguments } from "../../../../agent-server/tools/repl/split-arguments.ts";
 import { runs } from "../../../support/soak.ts";
 
 describe("the arguments of a command line", () => {
@@ -21,7 +21,7 @@ describe("the arguments of a command line", () => {
     ["grep foo$ a", ["grep", "foo$", "a"]],
     [String.raw`grep \| a`, ["grep", "|", "a"]],
     ["", []],
-  ])("%s", (command, words) => expect(splitWords(command)).toEqual(words));
+  ])("%s", (command, words) => expect(splitArguments(command)).toEqual(words));
 
   it.each([
     ["cat a | sh", /pipes/i],
@@ -41,13 +41,13 @@ describe("the arguments of a command line", () => {
     ["ls a\\", /backslash/],
     ["ls a\0b", /control characters/],
     ["ls \u001b[2J", /control characters/],
-  ])("refuses other shell syntax: %j", (command, why) => expect(() => splitWords(command)).toThrow(why));
+  ])("refuses other shell syntax: %j", (command, why) => expect(() => splitArguments(command)).toThrow(why));
 
   it("reads any argument in shell quotes unchanged", () => {
     const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[^\P{Cc}\t\n\r]/u.test(text));
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
-        expect(splitWords(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
+        expect(splitArguments(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
       }),
       { numRuns: runs(125, 500) },
     );
