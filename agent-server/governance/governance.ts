@@ -22,9 +22,9 @@ import { createOutcomeRecorder, recordOutcome } from "./outcome-recorder.ts";
 export type { Question } from "./approvals.ts";
 export type { Governance, GovernanceDeps } from "./types.ts";
 export { governanceHandlers } from "./governance-handlers.ts";
-export type { Authorization, AuthorizeContext, RefusedAction } from "./authorize.ts";
+export type { Authorization, RefusedAction } from "./authorize.ts";
 export { feedbackFor, type GovernanceFeedback } from "./negotiation.ts";
-export type { OutcomeReport, OutcomeStep, RolledBackReport } from "./outcome-report.ts";
+export type { OutcomeReport, OutcomeStep } from "./outcome-report.ts";
 export { decodeSoul, diffSouls, lintSoul, loadSoulTerms } from "./soul/soul.ts";
 export { kinds as soulKinds } from "./action-vocabulary.ts";
 

@@ -235,11 +235,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
 
   it.each([
     ["another name within TLS", (socket: Socket) => page(socket, "other.example"), "other.example"],
-    [
-      "a listed name within TLS, but not the one asked for",
-      (socket: Socket) => page(socket, "front.example"),
-      "front.example",
-    ],
+    ["a listed name within TLS, but not the one asked for", (socket: Socket) => page(socket, "front.example"), "front.example"],
     ["no name within TLS", (socket: Socket) => page(socket, ""), "no server name"],
     [
       "something that is not TLS",

@@ -26,7 +26,7 @@ export { lintSoul } from "./soul-lint.ts";
 export { decodeSoul } from "./soul-document.ts";
 export { diffSouls } from "./soul-diff.ts";
 export type { SoulDeps, SoulService } from "./types.ts";
-export type { SoulOverlay } from "./soul-overlay.ts";
+
 export { loadSoulTerms } from "./soul-terms.ts";
 export { soulMigrations } from "./soul-migrations.ts";
 
