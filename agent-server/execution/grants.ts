@@ -1,4 +1,4 @@
-import type { ActionContext } from "../contract/action.ts";
+import { type ActionContext, actionContextOf } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision, Intent } from "../contract/governance.ts";
 import type { Authorization, Governance, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
@@ -58,9 +58,7 @@ export function createGrants({ governance, log }: { readonly governance: Governa
       if (decision.verdict === "ask") return { step, intent, decision, authorization: null };
     }
     const authorization = await governance.authorize(intent, question, {
-      questId: context.quest,
-      parentId: context.parent,
-      signal: context.signal,
+      ...actionContextOf(context),
       ...(context.onWaiting === undefined ? {} : { onWaiting: context.onWaiting }),
       ...(receipt === undefined ? {} : { receipt }),
     });

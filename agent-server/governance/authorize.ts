@@ -1,3 +1,4 @@
+import type { ActionContext } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Approval, Decision, Intent, Rule } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
@@ -15,10 +16,7 @@ export interface Authorization {
 }
 
 /** Who requests authorization, and how a pending approval is reported. */
-export interface AuthorizeContext {
-  questId: string | null;
-  parentId: string | null;
-  signal: AbortSignal;
+export interface AuthorizeContext extends Pick<ActionContext, "quest" | "parent" | "signal"> {
   onWaiting?: (approval: Approval) => void;
   /** Name and inputs of a denial's receipt; the gate describes the intent itself without it. */
   receipt?: RefusedAction;
@@ -44,7 +42,7 @@ export interface DecisionObserver {
   /** The owner allowed or denied. Called once for each answer that this host awaited or found. */
   readonly answered: (evaluation: Evaluation, approval: Approval) => void;
   /** Counts one use of a learned rule; false when the rule may no longer decide. */
-  readonly countLearnedUse: (ruleId: string, context: { questId: string | null; parentId: string | null }) => boolean;
+  readonly countLearnedUse: (ruleId: string, context: Pick<ActionContext, "quest" | "parent">) => boolean;
 }
 
 /** Turns decisions into one-time authorizations, asking the owner where the verdict is `ask`. */
@@ -83,8 +81,8 @@ export function createAuthorizer(deps: {
         actionName: recorded.actionName,
         inputs: recorded.inputs,
         riskTier: decision.tier,
-        parentId: context.parentId,
-        questId: context.questId,
+        parentId: context.parent,
+        questId: context.quest,
         metadata: { ...recorded.metadata, gate: context.receipt === undefined ? {} : requested },
       },
       {
@@ -116,7 +114,7 @@ export function createAuthorizer(deps: {
     context: AuthorizeContext,
   ): Promise<Authorization> {
     const { decision } = evaluation;
-    const { questId, parentId, signal } = context;
+    const { quest: questId, parent: parentId, signal } = context;
     const existing = approvals.existingAnswer(hash, questId);
     // The same arguments can come to mean more, for example when a script that a command runs has changed since the approval.
     if (existing !== null && includesAll(existing.rules, decision.rules)) {

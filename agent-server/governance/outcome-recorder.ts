@@ -39,7 +39,7 @@ export function createOutcomeRecorder({ stats, trust, learning }: Observers & { 
         receiptId: approval.id,
       });
     },
-    countLearnedUse: (ruleId, { questId, parentId }) => learning.used(ruleId, { questId, receiptId: parentId }),
+    countLearnedUse: (ruleId, { quest, parent }) => learning.used(ruleId, { questId: quest, receiptId: parent }),
   };
 }
 

@@ -39,8 +39,8 @@ function authorize(
   more: { signal?: AbortSignal; onWaiting?: (approval: Approval) => void } = {},
 ) {
   const promise = at.governance.authorize(what, question, {
-    questId: what.questId ?? null,
-    parentId: null,
+    quest: what.questId ?? null,
+    parent: null,
     signal: new AbortController().signal,
     ...more,
   });
@@ -273,7 +273,7 @@ describe("a question", () => {
         .authorize(
           intent("file_ops", "write", { path: ".env", content }, { questId }),
           { title: `Write ${content}`, detail: `${content}\n${"x".repeat(200_000)}` },
-          { questId, parentId: null, signal: new AbortController().signal },
+          { quest: questId, parent: null, signal: new AbortController().signal },
         )
         .catch(() => undefined);
     const both = [ask(`KEY=${key}`), ask(`KEY=${key}0`)];
@@ -295,7 +295,7 @@ describe("what is kept of a question", () => {
     const promise = fixture.governance.authorize(
       remove,
       { ...question, ...more },
-      { questId, parentId: null, signal: new AbortController().signal },
+      { quest: questId, parent: null, signal: new AbortController().signal },
     );
     promise.catch(() => undefined);
     const [open] = fixture.governance.approvals.list({ limit: 1 });

@@ -117,7 +117,7 @@ function authorize(
   what: Intent = remove,
   more: { signal?: AbortSignal; receipt?: RefusedAction; onWaiting?: (one: Approval) => void } = {},
 ) {
-  return gate.authorize(what, question, { questId: "q", parentId: "p", signal: new AbortController().signal, ...more });
+  return gate.authorize(what, question, { quest: "q", parent: "p", signal: new AbortController().signal, ...more });
 }
 
 async function refusal(promise: Promise<unknown> | (() => unknown)): Promise<LancelotError> {

@@ -40,8 +40,8 @@ async function attempt(
       what,
       { title: "Do it", detail: "it" },
       {
-        questId: what.questId ?? null,
-        parentId: null,
+        quest: what.questId ?? null,
+        parent: null,
         signal: new AbortController().signal,
         onWaiting(approval) {
           asked = approval;

@@ -30,9 +30,9 @@ const beside = (more: Parameters<GovernanceFixture["beside"]>[0] = {}): Governan
 
 const question = { title: "Push", detail: "git push" };
 const pushing = intent("shell_exec", "run", { command: "git push" });
-const context = (questId: string | null = null) => ({
-  questId,
-  parentId: null,
+const context = (quest: string | null = null) => ({
+  quest,
+  parent: null,
   signal: new AbortController().signal,
   receipt: { actionType: "tool_call" as const, actionName: "run_command", inputs: {} },
 });

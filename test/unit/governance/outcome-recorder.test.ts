@@ -100,7 +100,7 @@ describe("the witness", () => {
   });
 
   it("counts a use of a learned rule under the receipt it stands under, and says whether it may decide", () => {
-    expect(createOutcomeRecorder(learners).countLearnedUse("L1", { questId: "q", parentId: "p" })).toBe(true);
+    expect(createOutcomeRecorder(learners).countLearnedUse("L1", { quest: "q", parent: "p" })).toBe(true);
     expect(told).toEqual([["learning.used", "L1", { questId: "q", receiptId: "p" }]]);
   });
 });

@@ -94,8 +94,8 @@ describe("each section of the soul changes what happens, by itself and in the ot
           intent("file_ops", "delete", { path: "src/a.ts" }, { questId: "q" }),
           { title: "Delete", detail: "src/a.ts" },
           {
-            questId: "q",
-            parentId: null,
+            quest: "q",
+            parent: null,
             signal: new AbortController().signal,
             onWaiting: waits.resolve,
           },

@@ -64,8 +64,8 @@ function openWatched(at: ReturnType<typeof makeFolders>, effects: string[], look
           intent,
           { title: "Delete", detail: "Delete" },
           {
-            questId: call.quest,
-            parentId: call.parent,
+            quest: call.quest,
+            parent: call.parent,
             signal: call.signal,
             onWaiting: ({ id }) => call.onUpdate?.({ status: "waiting", approvalId: id, tier: "T3" }),
           },

@@ -77,8 +77,8 @@ describe("after the host stopped", () => {
               intent,
               { title: "Delete a", detail: "a" },
               {
-                questId: call.quest,
-                parentId: call.parent,
+                quest: call.quest,
+                parent: call.parent,
                 signal: call.signal,
                 onWaiting: (approval) => call.onUpdate?.({ status: "waiting", approvalId: approval.id, tier: "T3" }),
               },
