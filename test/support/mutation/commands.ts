@@ -40,7 +40,7 @@ async function instrument(): Promise<Instrumented> {
   };
   const quiet = () => undefined;
   const files = readdirSync(folder)
-    .filter((name) => /\.ts$/.test(name))
+    .filter((name) => name.endsWith(".ts"))
     .map((name) => ({ name: join(folder, name), mutate: true as const, content: readFileSync(join(folder, name), "utf8") }));
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   return new Instrumenter({ debug: quiet, info: quiet, warn: quiet, isDebugEnabled: () => false }).instrument(files, options);
