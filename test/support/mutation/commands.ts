@@ -11,7 +11,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
  * what command-judgements.test.ts and command-constructs.test.ts notice. What other tests notice is not counted. As with
  * `ignoreStatic`, what runs only while a module or the table is loaded is left out.
  */
-const folder = join(import.meta.dirname, "../../../agent-server/governance/policy");
+const folder = join(import.meta.dirname, "../../../agent-server/governance/policy/commands");
 
 /** How long a mutant may think about one row, in milliseconds, before it counts as timed out. */
 const patience = 15_000;
@@ -40,7 +40,7 @@ async function instrument(): Promise<Instrumented> {
   };
   const quiet = () => undefined;
   const files = readdirSync(folder)
-    .filter((name) => /^command.*\.ts$/.test(name))
+    .filter((name) => name.endsWith(".ts"))
     .map((name) => ({ name: join(folder, name), mutate: true as const, content: readFileSync(join(folder, name), "utf8") }));
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   return new Instrumenter({ debug: quiet, info: quiet, warn: quiet, isDebugEnabled: () => false }).instrument(files, options);
@@ -161,7 +161,7 @@ async function report(args: readonly string[]): Promise<void> {
   };
   for (const name of wanted)
     score(
-      `\`policy/${name}\``,
+      `\`policy/commands/${name}\``,
       mutants.filter(({ fileName }) => fileName.endsWith(`/${name}`)).map(({ id }) => outcomes.get(id)),
     );
   score("all", [...outcomes.values()]);
