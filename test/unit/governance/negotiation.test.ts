@@ -217,7 +217,7 @@ describe("in a task", () => {
     const { questId } = host.orchestrator.send({ text: "Which keys are needed?" });
     await host.reaches(questId, "done");
     const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
-    expect(told).toContain("Blocked: read_file was not done.");
+    expect(told).toContain("Blocked: read_file");
     expect(told).toContain("Instead you can:");
     expect(told).toContain("Read a template beside it, such as .env.example, with read_file.");
     expect(told).toContain("only something that differs");

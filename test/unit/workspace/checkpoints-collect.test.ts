@@ -71,7 +71,7 @@ describe("the store of before-images", () => {
       message: expect.stringContaining("removed on"),
     });
     const { conflicts } = await room.restore.restore({ questId: "ended0" });
-    expect(conflicts).toEqual([{ path: "(earlier steps)", message: expect.stringContaining("can no longer be restored") }]);
+    expect(conflicts).toEqual([{ path: "(earlier steps)", message: expect.stringContaining("checkpoints.yaml") }]);
     expect(room.checkpoints.list({ limit: 50 }).map(({ id }) => id)).not.toContain(ids[0]);
     // What is left works.
     const { touched } = await room.sh("echo x > a0.bin", { questId: "open" });

@@ -87,9 +87,9 @@ describe("cat", () => {
     ["cat bin.dat", "invalid_params", /not a text file/],
     ["cat", "invalid_params", /Name a file/],
     ["cat -z a", "invalid_params", /-z/],
-    ["cat .env", "denied", /Tools do not read them/],
-    ["cat src/../.env", "denied", /Tools do not read them/],
-    ["cat ./src/.././/.env", "denied", /Tools do not read them/],
+    ["cat .env", "denied", /^Blocked: /],
+    ["cat src/../.env", "denied", /^Blocked: /],
+    ["cat ./src/.././/.env", "denied", /^Blocked: /],
   ])("%s", async (command, code, words) => {
     const { code: got, text } = await refusal(command);
     expect(got).toBe(code);
@@ -141,7 +141,7 @@ describe("grep", () => {
   });
 
   it.each([
-    ["grep '(' src/a.ts", /did not work/],
+    ["grep '(' src/a.ts", /regex/],
     ["grep x", /Name a file/],
     ["grep", /^grep: /],
     ["grep x src", /Search it with -r/],
@@ -235,7 +235,7 @@ describe("cp", () => {
     ["cp -r src src/inner", /into itself/],
     ["cp src/a.ts nowhere/", /does not exist/],
     ["cp -s src/a.ts link", /^cp: /],
-    ["cp .env env.txt", /Tools do not read them/],
+    ["cp .env env.txt", /^Blocked: /],
     ["cp -r . copy", /into itself/],
   ])("%s", async (command, words) => {
     const before = snapshotTree(fixture.workspace);
