@@ -155,11 +155,11 @@ describe("deploy", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["is no YAML", "build: [", /cannot be used.*Correct the file/s],
-    ["has a word nobody knows", "built: echo", /cannot be used/],
-    ["verifies what is no deployment", "build: { command: echo, verify: echo }", /cannot be used/],
-    ["gives no command", "build: { folder: . }", /cannot be used/],
-    ["runs for a day", "build: { command: echo, timeout_seconds: 86400 }", /cannot be used/],
+    ["is no YAML", "build: [", /config\/deploy\.yaml/],
+    ["has a word nobody knows", "built: echo", /config\/deploy\.yaml/],
+    ["verifies what is no deployment", "build: { command: echo, verify: echo }", /config\/deploy\.yaml/],
+    ["gives no command", "build: { folder: . }", /config\/deploy\.yaml/],
+    ["runs for a day", "build: { command: echo, timeout_seconds: 86400 }", /config\/deploy\.yaml/],
   ])("runs nothing while the file %s, and says so", async (_, yaml, words) => {
     declare(yaml);
     expect((await run("build")).text).toMatch(words);

