@@ -48,6 +48,8 @@ export function composeTools(given: GivenTools): ComposedTools {
     flag: (name) => (name === "TOOLS_FABRIC" ? (given.enabled?.() ?? true) : (given.flag?.(name) ?? false)),
     pageFetch: given.pageFetch ?? createPageFetch(),
   } satisfies Partial<Deps> & GivenTools;
+  // The first request to a model creates the key of placeholders, before any tool call.
+  deps.placeholders.of("q1");
   const workspace = createWorkspace(deps);
   const execution = createExecution({ ...deps, workspace });
   const tools = createTools({ ...deps, workspace, execution });

@@ -10,7 +10,7 @@ import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
-import { createPlaceholders, type PageFetch } from "../../../agent-server/security/security.ts";
+import { type PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
 import { fileProvider } from "../../../agent-server/workspace/file-operations.ts";
@@ -137,8 +137,6 @@ describe("there is one execution pipeline", () => {
     writeFileSync(join(base, "data/config/network.yaml"), "version: 1\nallow: [docs.example.org]\n");
     const declared = { targets: { site: { build: "printf built" }, target: { build: "printf other" } } };
     writeFileSync(join(base, "data/config/deploy.yaml"), JSON.stringify({ version: 1, workspaces: { [join(base, "proj")]: declared } }));
-    // The first request to a model creates the key of placeholders, before any tool call.
-    createPlaceholders({ dataDir: join(base, "data") }).of("q1");
     fixture = createToolsFixture({
       posture: "autonomous",
       askEditor: editor,
