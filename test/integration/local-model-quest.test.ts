@@ -56,7 +56,7 @@ describe.skipIf(missing !== null)("a host with nothing but the local model", () 
     process.kill(modelProcess(), "SIGKILL");
     await vi.waitFor(async () =>
       expect((await at.call("health.ready", {})).degradedReasons).toEqual([
-        expect.stringMatching(/^Local model: .*ended unexpectedly \(SIGKILL\).*next request starts it again/),
+        expect.stringMatching(/^Local model: .*ended unexpectedly \(SIGKILL\).*next request restarts it/),
       ]),
     );
     const { items } = await at.call("tools.doctor", {});
@@ -88,7 +88,7 @@ function modelProcess(): number {
       .filter((pid) => pid !== "")
       .map(Number),
   );
-  const found = children.find((pid) => /local-model\.js|models\/local\/process\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8")));
+  const found = children.find((pid) => /local-model\.js|models\/local\/model-worker\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8")));
   if (found === undefined) throw new Error("the model's process does not run");
   return found;
 }

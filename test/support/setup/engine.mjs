@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { locate, systemPath, whyWithout } from "./machine.mjs";
 import { cacheDir, projectNode } from "./project.mjs";
-import { run, SetupError } from "./say.mjs";
+import { has, run, SetupError } from "./say.mjs";
 
 /** busybox and nothing else. The number is that of what is in it: images are kept. */
 export const smallImage = "lancelot-test:small-1";
