@@ -154,7 +154,7 @@ describe("memory", () => {
     await said(chat, `It is called ${server}.`).waitFor();
   });
 
-  it("is found from anywhere by the palette, which leads to it in the War Fixture", async () => {
+  it("is found from anywhere by the palette, which leads to it in the War Room", async () => {
     await workbench.command("Lancelot: Search Memory");
     const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
     await workbench.page.locator(".quick-input-widget input.input").fill("staging server");

@@ -111,8 +111,8 @@ describe("a task, its review and its undo", () => {
     expect(told).toMatch(/rejected/i);
   });
 
-  it("shows the receipts in the War Fixture and verifies the ledger", async () => {
-    await workbench.command("Lancelot: Open War Fixture");
+  it("shows the receipts in the War Room and verifies the ledger", async () => {
+    await workbench.command("Lancelot: Open War Room");
     const room = await workbench.view("war-room");
     await room.locator("#tab-receipts").click();
     await room.getByText("edit_file").first().waitFor();

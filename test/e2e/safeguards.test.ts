@@ -41,12 +41,12 @@ describe("the owner's word on the safeguards", () => {
       }),
     });
     ({ workbench } = editor);
-    await workbench.command("Lancelot: Open War Fixture");
+    await workbench.command("Lancelot: Open War Room");
     room = await workbench.view("war-room");
   });
   afterAll(() => editor?.close());
 
-  it("safe mode is switched in the War Fixture by the editor's dialog, and shown when it is so", async () => {
+  it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
     await tab("governance");
     const toggle = room.getByRole("switch");
     await toggle.click();
@@ -106,7 +106,7 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "max_concurrent_jobs: 4" }).waitFor();
     await workbench.shot("31-soul-diff");
 
-    await workbench.command("Lancelot: Open War Fixture");
+    await workbench.command("Lancelot: Open War Room");
     await room.getByTestId("approve-soul:v2").waitFor();
     await room.getByText("+  max_concurrent_jobs: 4").waitFor();
     expect(await faults(room)).toEqual([]);
@@ -148,7 +148,7 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".quick-input-title", { hasText: "Reject soul" }).waitFor();
     await page.keyboard.press("Enter");
     await press("Reject");
-    await workbench.command("Lancelot: Open War Fixture");
+    await workbench.command("Lancelot: Open War Room");
     await room.getByTestId("empty:git-pull-request").waitFor();
   });
 

@@ -180,7 +180,7 @@ describe("with a model", () => {
     await said(chat, "Our cluster requires an API key").waitFor();
     await newTask(chat);
     await send(chat, "Too many");
-    await said(chat, "Our cluster is overloaded (529). Trying again").waitFor();
+    await said(chat, "Our cluster is overloaded (529). Retrying").waitFor();
     await said(chat, "Answered after all.").waitFor();
     await newTask(chat);
     const { closedByClient } = server;

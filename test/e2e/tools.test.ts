@@ -131,8 +131,8 @@ describe("commands", () => {
     expect(await ticking.getByTestId("stop").count()).toBe(0);
   });
 
-  it("are set out in the War Fixture: where they run, providers, routes, Doctor, receipts", async () => {
-    await workbench.command("Lancelot: Open War Fixture");
+  it("are set out in the War Room: where they run, providers, routes, Doctor, receipts", async () => {
+    await workbench.command("Lancelot: Open War Room");
     const warRoom = await workbench.view("war-room");
     await warRoom.locator("#tab-tools").click();
     await warRoom.locator(".sandbox-place .codicon-shield").waitFor();

@@ -47,7 +47,7 @@ describe("usage and cost", () => {
     await workbench.shot("64-cost");
   });
 
-  it("are set out in the War Fixture, and a cap set there stops the next call", async () => {
+  it("are set out in the War Room, and a cap set there stops the next call", async () => {
     await cost(/\$/).click();
     warRoom = await workbench.view("war-room");
     await block("today").getByText("$0.50").waitFor();

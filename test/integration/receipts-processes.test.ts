@@ -110,7 +110,7 @@ it("a host killed many times, at any moment, leaves a ledger that is whole, and 
     expect(closed.has(id) ? ["success"] : ["success", "failure"]).toContain(status);
   }
   expect(ledger.search({ status: "pending", limit: 500 }).items).toEqual([]);
-  expect(ledger.search({ status: "failure", query: "host ended", limit: 500 }).items.length).toBeGreaterThan(kills / 4);
+  expect(ledger.search({ status: "failure", query: "stopped before this action", limit: 500 }).items.length).toBeGreaterThan(kills / 4);
   expect(storage.db.pragma("integrity_check", { simple: true })).toBe("ok");
   expect((await ledger.verify()).ok).toBe(true);
 });

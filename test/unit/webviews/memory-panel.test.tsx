@@ -382,7 +382,7 @@ describe("quarantine", () => {
     expect(asked()).toEqual([{ action: "command", command: "lancelot.promoteMemory", args: [{ id: "quarantine-1" }] }]);
   });
 
-  it("stands with its number on the tab and on its part, wherever the War Fixture is", async () => {
+  it("stands with its number on the tab and on its part, wherever the War Room is", async () => {
     await open();
     void act(() => warRoom.showTab("trust"));
     await settle();
