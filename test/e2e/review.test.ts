@@ -120,7 +120,7 @@ describe("a task, its review and its undo", () => {
     await room.locator(".verify-result.good").waitFor();
     await workbench.shot("06-receipts");
     const verified = await runCli(["receipts", "verify", "--data", data]);
-    expect(verified.stdout).toContain("The ledger is whole");
+    expect(verified.stdout).toContain("is intact");
   });
 
   it("undoes the task: both files are as they were", async () => {
@@ -183,7 +183,7 @@ describe("interruptions", () => {
     await rejectEverything();
     expect(read("src/duration.js")).toBe(original.duration);
     const verified = await runCli(["receipts", "verify", "--data", data]);
-    expect(verified.stdout).toContain("The ledger is whole");
+    expect(verified.stdout).toContain("is intact");
   });
 
   it("leaves no host behind when the editor is killed", async () => {
