@@ -77,7 +77,7 @@ describe("commands", () => {
     await send(chat, "Write by a command");
     const approval = chat.locator("section.approval");
     await approval.locator(".exact", { hasText: writing }).waitFor();
-    await approval.getByText("It runs in the sandbox of the operating system").waitFor();
+    await approval.getByText("It runs in the OS sandbox").waitFor();
     await approval.getByText("Network: none.").waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("41-command-approval");

@@ -15,7 +15,6 @@ import type { Done } from "../../agent-server/models/local/model-protocol.ts";
 import { createModelProcess } from "../../agent-server/models/local/model-process.ts";
 import type { ModelEvent, ModelMessage, ToolSchema } from "../../agent-server/models/models.ts";
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
-import { runs } from "../support/soak.ts";
 
 const missing = await prepareLocalModel();
 
