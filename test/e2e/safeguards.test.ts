@@ -142,7 +142,7 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".quick-input-title", { hasText: "Propose Soul" }).waitFor();
     await input.fill("To see what happens");
     await page.keyboard.press("Enter");
-    await page.locator(".notification-toast", { hasText: /v\d/ }).first().waitFor();
+    await page.getByText(/v3 proposed\./).first().waitFor();
 
     await workbench.command("Lancelot: Reject Soul Proposal");
     await page.locator(".quick-input-title", { hasText: "Reject soul" }).waitFor();
@@ -163,7 +163,7 @@ describe("the owner's word on the safeguards", () => {
       .getByRole("option", { name: /Whole ledger/ })
       .click();
     await page
-      .getByText(/entries were written to/)
+      .getByText(/Exported .* entries/)
       .first()
       .waitFor();
     await workbench.command("Notifications: Show Notifications");
