@@ -142,7 +142,10 @@ describe("the owner's word on the safeguards", () => {
     await page.locator(".quick-input-title", { hasText: "Propose Soul" }).waitFor();
     await input.fill("To see what happens");
     await page.keyboard.press("Enter");
-    await page.getByText(/v3 proposed\./).first().waitFor();
+    await page
+      .getByText(/v3 proposed\./)
+      .first()
+      .waitFor();
 
     await workbench.command("Lancelot: Reject Soul Proposal");
     await page.locator(".quick-input-title", { hasText: "Reject soul" }).waitFor();

@@ -77,7 +77,7 @@ describe("commands", () => {
     await send(chat, "Write by a command");
     const approval = chat.locator("section.approval");
     await approval.locator(".exact", { hasText: writing }).waitFor();
-    await approval.getByText("It runs in the OS sandbox").waitFor();
+    await approval.getByText("Runs in the OS sandbox").waitFor();
     await approval.getByText("Network: none.").waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("41-command-approval");
@@ -89,7 +89,7 @@ describe("commands", () => {
     await touched.locator(".touched-file").nth(1).waitFor();
     await chat.getByTestId("undo-task").waitFor();
     await touched.getByTestId("show-diff:src/cart.js").click();
-    await page.locator(".tab.active", { hasText: "before the command" }).waitFor();
+    await page.locator(".tab.active", { hasText: "cart.js" }).waitFor();
     await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "// more" }).first().waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("42-command-touched");

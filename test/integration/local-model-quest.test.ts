@@ -88,7 +88,9 @@ function modelProcess(): number {
       .filter((pid) => pid !== "")
       .map(Number),
   );
-  const found = children.find((pid) => /local-model\.js|models\/local\/model-worker\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8")));
+  const found = children.find((pid) =>
+    /local-model\.js|models\/local\/model-worker\.ts/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8")),
+  );
   if (found === undefined) throw new Error("the model's process does not run");
   return found;
 }

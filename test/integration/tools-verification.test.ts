@@ -107,7 +107,8 @@ describe("verification, when the worst happens", () => {
       receipts: string[];
     };
     expect(said.failed.map(({ isError }) => isError)).toEqual([true, true]);
-    for (const { text } of said.failed) expect(text).toMatch(/^(new|a)\.txt would be larger than the system allows\. It was not changed\.$/);
+    for (const { text } of said.failed)
+      expect(text).toMatch(/^(new|a)\.txt would be larger than the system allows\. It was not changed\.$/);
     expect(said.untouched).toBe(true);
     expect([said.small, said.a]).toEqual([false, "small\n"]);
     expect(said.receipts).toEqual(["write_file.verify success", "write_file success", "write_file failure", "write_file failure"]);
