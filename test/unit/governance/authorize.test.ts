@@ -293,7 +293,7 @@ describe("what is asked", () => {
 
 describe("a learned rule", () => {
   const learned = judged("allow", { learnedRule: "L1" });
-  const context = { questId: "q", parentId: "p" };
+  const context = { quest: "q", parent: "p" };
 
   it("is counted before it authorizes", async () => {
     verdicts = [learned];

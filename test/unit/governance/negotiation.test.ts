@@ -220,7 +220,7 @@ describe("in a task", () => {
     expect(told).toContain("Blocked: read_file");
     expect(told).toContain("Instead you can:");
     expect(told).toContain("Read a template beside it, such as .env.example, with read_file.");
-    expect(told).toContain("only something that differs");
+    expect(told).toContain("Do not retry this call unchanged");
     const [blocked, taken] = cards(host, questId);
     expect(blocked).toMatchObject({ status: "denied", verdict: "deny", rules: [{ id: "secret.env" }] });
     expect(blocked?.alternatives).toContain("Read a template beside it, such as .env.example, with read_file.");
