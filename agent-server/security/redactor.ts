@@ -6,7 +6,7 @@ import type { Finding, Redactor } from "./types.ts";
 /** Values nested deeper are replaced with a note, so that the walk always ends. */
 const maxDepth = 64;
 
-/** UTF-16 units of all texts that are remembered to be clean: more than a conversation has, which is sent again with each step. */
+/** Maximum total length of the cached texts in UTF-16 units: more than a conversation, which is sent again with each step. */
 const rememberedUnits = 400_000;
 
 const anyHint = new RegExp(
@@ -22,7 +22,7 @@ const withoutHint = secretFormats.filter((format) => format.hints.includes("."))
  * secrets of an unknown format with a neutral name.
  */
 export function createRedactor(): Redactor {
-  /** Cache of short texts without secrets: tool names, paths and keys recur often. */
+  /** Cache of texts without secrets: the messages of a conversation, tool names and paths recur with every step. */
   const clean = new Set<string>();
   let units = 0;
 

@@ -154,7 +154,7 @@ function phraseFinder(variants: readonly string[], harmless: RegExp): CompiledRu
   const withoutGaps = once(() => new RegExp(phrases.map(({ words }) => gaplessSource(words)).join("|")));
 
   return ({ matched, compact, despaced }) => {
-    // Compiling a rule takes a millisecond, and most texts lack a word that each of its variants needs.
+    // Compiling a rule takes a millisecond, and most texts lack a required word of each variant.
     if (phrases.some(({ words }) => hasWords(matched, words))) {
       const pattern = spaced();
       pattern.lastIndex = 0;
@@ -186,7 +186,7 @@ function wordsOf(variant: string): PhraseWord[] {
     });
 }
 
-/** Whether every word that is not optional stands somewhere in a folded text. */
+/** True when a folded text contains every required word of a phrase, in any order. */
 function hasWords(matched: string, words: readonly PhraseWord[]): boolean {
   return words.every(
     ({ alternatives, optional }) => optional || alternatives.some((one) => one.split("_").every((part) => matched.includes(part))),
