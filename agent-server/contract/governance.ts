@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { Id, page, Tier, Timestamp } from "./common.ts";
 import { method } from "./method.ts";
+import { SoulScope } from "./soul.ts";
 
 export const capabilities = [
   "shell_exec",
@@ -50,6 +51,8 @@ export const Intent = z.object({
   mode: Mode.default("normal"),
   /** Set for actions of a scheduled job, which the soul's scheduling boundaries apply to. */
   job: JobFacts.optional(),
+  /** A stricter soul than the active one decides, such as for a skill or a sub-task. */
+  soulScope: SoulScope.optional(),
 });
 export type Intent = z.infer<typeof Intent>;
 

@@ -61,6 +61,29 @@ export const SoulDocument = z.looseObject({
 });
 export type SoulDocument = z.infer<typeof SoulDocument>;
 
+const documentShape = SoulDocument.shape;
+const Terms = documentShape.autonomy_posture.shape.requires_approval;
+
+/** A stricter soul for a job, a skill, a sub-task or a mode. Omitted fields keep the value of the active soul. */
+export const SoulScope = z.strictObject({
+  /** Part of the version: `v2+review`. */
+  name: z.string().regex(/^[a-z][a-z0-9-]{0,39}$/),
+  level: z.enum(["supervised", "autonomous"]).optional(),
+  /** Replaces the soul's list; may only contain terms that it covers. */
+  allowed_autonomous: Terms.optional(),
+  /** Added to the soul's list. */
+  requires_approval: Terms.optional(),
+  risk_rules: documentShape.risk_rules.unwrap().optional(),
+  tone_invariants: documentShape.tone_invariants.optional(),
+  memory_ethics: documentShape.tone_invariants.optional(),
+  default_timeout_seconds: z.int().min(10).optional(),
+  max_concurrent_jobs: z.int().min(0).optional(),
+  max_job_duration_seconds: z.int().min(1).optional(),
+  no_autonomous_irreversible: z.boolean().optional(),
+  require_ready_state: z.boolean().optional(),
+});
+export type SoulScope = z.infer<typeof SoulScope>;
+
 /** `line` and `column` are 1-based, the position of the issue in the YAML; absent when it has none. */
 export const SoulIssue = z.object({
   rule: z.string(),

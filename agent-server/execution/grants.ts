@@ -1,4 +1,4 @@
-import { type ActionContext, actionContextOf } from "../contract/action.ts";
+import { type ActionContext, actionContextOf, intentOf } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision, Intent } from "../contract/governance.ts";
 import type { Authorization, Governance, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
@@ -29,7 +29,6 @@ export interface GrantRequest {
 
 /** Requests permission from governance, and redeems it right before the effect. */
 export interface Grants {
-  toIntent(step: IntentSpec, context: ActionContext): Intent;
   /** Authorizes every step in order. @throws LancelotError of governance. */
   authorize(request: GrantRequest): Promise<Grant[]>;
   /** Checks that the step about to run is the one that was authorized. @throws LancelotError `denied`. */
@@ -37,10 +36,6 @@ export interface Grants {
 }
 
 export function createGrants({ governance, log }: { readonly governance: Governance; readonly log: Log }): Grants {
-  function toIntent(step: IntentSpec, { mode, quest, job }: ActionContext): Intent {
-    return { ...step, mode, ...(quest === null ? {} : { questId: quest }), ...(job === undefined ? {} : { job }) };
-  }
-
   /** The step with its path resolved again. */
   function resolveAgain(step: IntentSpec): IntentSpec {
     const { path, absolute } = step.args;
@@ -51,7 +46,7 @@ export function createGrants({ governance, log }: { readonly governance: Governa
   }
 
   async function authorizeStep(step: IntentSpec, { consent, context, question, receipt }: GrantRequest): Promise<Grant> {
-    const intent = toIntent(step, context);
+    const intent = intentOf(step, context);
     if (consent === "review") {
       const decision = governance.evaluate(intent);
       if (decision.verdict === "deny") throw refused(decision);
@@ -74,7 +69,7 @@ export function createGrants({ governance, log }: { readonly governance: Governa
         const error = cause instanceof LancelotError ? cause : governanceFailed(cause);
         const decision = decisionOf(error);
         const approvalId = error.data?.["approvalId"];
-        const last = { intent: toIntent(step, request.context), approvalId: typeof approvalId === "string" ? approvalId : null };
+        const last = { intent: intentOf(step, request.context), approvalId: typeof approvalId === "string" ? approvalId : null };
         request.onRefused(error, [...grants.map(toOutcomeStep), ...(decision === null ? [] : [{ ...last, decision }])]);
         throw error;
       }
@@ -86,7 +81,7 @@ export function createGrants({ governance, log }: { readonly governance: Governa
     const step = resolveAgain(grant.step);
     if (grant.authorization !== null) {
       try {
-        governance.redeem(grant.authorization, toIntent(step, context));
+        governance.redeem(grant.authorization, intentOf(step, context));
       } catch (error) {
         throw error instanceof LancelotError ? error : governanceFailed(error);
       }
@@ -101,7 +96,7 @@ export function createGrants({ governance, log }: { readonly governance: Governa
     return new LancelotError("denied", "The policy check failed, so the action was denied. Try again; the log has the details.", { cause });
   }
 
-  return { toIntent, authorize, redeem };
+  return { authorize, redeem };
 }
 
 export function toOutcomeStep({ intent, decision, authorization }: Grant): OutcomeStep {

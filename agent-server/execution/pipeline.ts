@@ -1,4 +1,4 @@
-import type { ActionContext } from "../contract/action.ts";
+import { type ActionContext, intentOf } from "../contract/action.ts";
 import type { Tier } from "../contract/common.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Decision } from "../contract/governance.ts";
@@ -72,7 +72,7 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
   async function passBoundary(steps: readonly IntentSpec[], consent: "ask" | "review", context: ActionContext): Promise<void> {
     let tier: Tier = "T3";
     try {
-      tier = highestTier(steps.map((step) => governance.evaluate(grants.toIntent(step, context))));
+      tier = highestTier(steps.map((step) => governance.evaluate(intentOf(step, context))));
     } catch (error) {
       // `authorize` follows, and denies.
       deps.log("governance failed", error);

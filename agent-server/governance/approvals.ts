@@ -63,7 +63,7 @@ export function createApprovals(deps: {
   redactor: Redactor;
   workspace: string | null;
   /** Read for each request. */
-  rules: () => ApprovalRules;
+  rules: (soulScope?: Intent["soulScope"]) => ApprovalRules;
   emit: Emit;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -71,7 +71,7 @@ export function createApprovals(deps: {
   const { storage, redactor, emit } = deps;
   const receipts = createApprovalReceipts(deps.ledger);
   const store: ApprovalStore = createApprovalStore(storage, deps.workspace ?? "");
-  const timeoutMs = (): number => deps.rules().timeoutSeconds * 1000;
+  const timeoutMs = (scope?: Intent["soulScope"]): number => deps.rules(scope).timeoutSeconds * 1000;
 
   const time = (offset = 0): string => new Date(deps.now() + offset).toISOString();
 
@@ -156,7 +156,7 @@ export function createApprovals(deps: {
               (one.deferred || !storage.hostAlive(one.hostId) || one.hostId === storage.hostId),
           );
         const id = open?.approval.id ?? randomUUID();
-        const expiresAt = time(timeoutMs());
+        const expiresAt = time(timeoutMs(intent.soulScope));
         const request = { approvalId: id, intentHash: hash, intent, decision, title, detail, parentId, questId, expiresAt, deferred };
         const receiptId = receipts.asked(request);
         if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {

@@ -10,11 +10,14 @@ const cacheSize = 512;
  * the soul). Paths are resolved on every call, because a link can be swapped between two calls; the soul is read on every call too.
  * The returned object is shared and frozen.
  */
-export function createCachedEvaluator(facts: () => DecisionFacts, log: Log = () => undefined): (intent: Intent) => Evaluation {
+export function createCachedEvaluator(
+  facts: (intent: Intent) => DecisionFacts,
+  log: Log = () => undefined,
+): (intent: Intent) => Evaluation {
   const cache = new Map<string, Evaluation>();
   return (intent) => {
     try {
-      const now = facts();
+      const now = facts(intent);
       const assessed = assessIntent(intent, now);
       const { key } = assessed;
       // Trust may change at any time, in another window too.

@@ -71,7 +71,8 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     log,
   });
 
-  const facts = (): DecisionFacts => ({
+  const soulFor = (scope: Intent["soulScope"]) => (scope === undefined ? soul.active() : soul.restricted(scope));
+  const facts = ({ soulScope }: Intent): DecisionFacts => ({
     resolve: paths.resolve,
     ruleMessage: paths.message,
     command: commands.judge,
@@ -80,7 +81,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     posture,
     broad: paths.broad,
     safeMode: deps.safeMode?.() ?? false,
-    soul: soul.active(),
+    soul: soulFor(soulScope),
     trust,
     learned: learning,
     neverAutomate: learning.neverAutomate,
@@ -99,8 +100,8 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     ledger,
     redactor,
     workspace,
-    rules() {
-      const rules = soul.active()?.document.approval_rules;
+    rules(scope) {
+      const rules = soulFor(scope)?.document.approval_rules;
       // The owner's setting may shorten the soul's timeout, never lengthen it.
       return {
         timeoutSeconds: Math.min(timeoutSeconds, rules?.default_timeout_seconds ?? timeoutSeconds),

@@ -1,4 +1,4 @@
-import { actionContextOf } from "../contract/action.ts";
+import { actionContextOf, intentOf } from "../contract/action.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
@@ -91,10 +91,9 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
 
 /** An effect on the disk waits for the review of the quest's proposed changes, and is planned again after it. */
 async function planAfterReview(call: ToolCall, tool: Tool, args: unknown, scope: Scope, planned: Effect): Promise<Answer | Effect> {
-  const { quest, mode, signal } = call;
+  const { quest, signal } = call;
   if (quest === null || scope.changes.review.list({ questId: quest, open: true, limit: 1 }).length === 0) return planned;
-  const intents = planned.steps.map((step) => ({ ...step, mode, questId: quest }));
-  if (intents.some((intent) => scope.governance.evaluate(intent).verdict === "deny")) return planned;
+  if (planned.steps.some((step) => scope.governance.evaluate(intentOf(step, call)).verdict === "deny")) return planned;
   if (call.settleReview === undefined) {
     throw new LancelotError(
       "conflict",

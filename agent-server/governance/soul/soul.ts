@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
-import type { SoulIssue } from "../../contract/soul.ts";
+import type { SoulIssue, SoulScope } from "../../contract/soul.ts";
 import type { ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { ActiveSoul } from "../decision-facts.ts";
@@ -13,7 +13,7 @@ import { installShippedSoul } from "./shipped-soul.ts";
 import { lintSoul } from "./soul-lint.ts";
 import { planRollback, versionText } from "./soul-rollback.ts";
 import { createSoulStatusReporter } from "./soul-status.ts";
-import { restrict } from "./soul-overlay.ts";
+import { restrict } from "./soul-scope.ts";
 import { soulLine, soulPrompt } from "./soul-prompt.ts";
 import { createProposalStore } from "./soul-proposal-store.ts";
 import { createSoulVersionStore } from "./soul-version-store.ts";
@@ -40,6 +40,8 @@ export function createSoul(deps: SoulDeps): SoulService {
   const versions = createSoulVersionStore(storage);
   const proposalStore = createProposalStore(storage);
 
+  /** Restricted souls by scope object, each with the soul it was made of. */
+  const restrictedSouls = new WeakMap<SoulScope, { base: ActiveSoul; soul: ActiveSoul }>();
   let cachedPrompt: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
@@ -166,7 +168,15 @@ export function createSoul(deps: SoulDeps): SoulService {
       }
       return cachedPrompt.prompt;
     },
-    restricted: (overlay) => (enabled() ? restrict(activeSoul.current(), overlay, { terms, redactor }) : null),
+    restricted(scope) {
+      if (!enabled()) return null;
+      const base = activeSoul.current();
+      const known = restrictedSouls.get(scope);
+      if (known?.base === base) return known.soul;
+      const soul = restrict(base, scope, { terms, redactor });
+      restrictedSouls.set(scope, { base, soul });
+      return soul;
+    },
     lint,
     status,
     notice: emitIfChanged,

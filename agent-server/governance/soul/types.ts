@@ -1,10 +1,9 @@
 import type { Emit } from "../../contract/events.ts";
-import type { SoulDocument, SoulIssue, SoulProposal, SoulStatus } from "../../contract/soul.ts";
+import type { SoulDocument, SoulIssue, SoulProposal, SoulScope, SoulStatus } from "../../contract/soul.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log, Redactor } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { ActiveSoul } from "../decision-facts.ts";
-import type { SoulOverlay } from "./soul-overlay.ts";
 
 export interface SoulDeps {
   storage: Storage;
@@ -44,10 +43,10 @@ export interface SoulService {
   /** The active soul for a prompt, in full and as one line; null while the flag is off. */
   prompt(): { readonly text: string; readonly line: string; readonly version: string } | null;
   /**
-   * The active soul with a restricting overlay; null while the flag is off.
-   * @throws LancelotError `conflict`, naming each field that would be wider than the soul.
+   * The active soul restricted by a scope; null while the flag is off. Fast for a scope object that was used before.
+   * @throws LancelotError `conflict`, naming each field that would be wider than the soul; `invalid_params`.
    */
-  restricted(overlay: SoulOverlay): ActiveSoul | null;
+  restricted(scope: SoulScope): ActiveSoul | null;
   /** Issues of a text. Never throws. */
   lint(yaml: string): SoulIssue[];
   status(): SoulStatus;

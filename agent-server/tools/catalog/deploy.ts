@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { commandEffect } from "../command/run-command-line.ts";
 import { visibleCommand } from "../command/command-question.ts";
@@ -82,9 +83,8 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
   const step = { capability: "deploy_ops", action, args: { ...named, ...run, ...outside, ...(verify === null ? {} : { verify }) }, cwd };
   if (verify !== null) {
     // The verification is approved together with its deployment, unless policy denies it.
-    const { quest: questId, mode } = scope.call;
     const args = { ...named, ...run, ...outside, command: verify };
-    const decision = scope.governance.evaluate({ ...step, args, mode, ...(questId === null ? {} : { questId }) });
+    const decision = scope.governance.evaluate(intentOf({ ...step, args }, scope.call));
     if (decision.verdict === "deny") throw refused(decision);
   }
   const verification =

@@ -2,6 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
+import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import {
   type Git,
@@ -56,7 +57,7 @@ export const gitClone = defineTool({
     const args = { url, path: target.asked, absolute: target.absolute, depth: depth ?? null };
     const step = { capability: "repo_ops", action: "clone", args };
     // Policy reports its own refusals. Other unsupported URLs are refused before the user is asked.
-    const refused = scope.governance.evaluate({ ...step, mode: scope.call.mode }).verdict === "deny";
+    const refused = scope.governance.evaluate(intentOf(step, scope.call)).verdict === "deny";
     const remote = refused ? null : remoteOf(url, scope.workspace);
     return {
       kind: "effect",

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { Intent } from "../../contract/governance.ts";
 import type { ProviderCall } from "../routing/provider-failover.ts";
 import type { WebSource } from "../providers/web-types.ts";
 import { type IntentSpec, refused } from "../../execution/execution.ts";
@@ -16,9 +16,7 @@ export const WebAddress = z.string().trim().min(1).max(8192);
 export function judgeHops(scope: Scope, step: IntentSpec): (url: string, hop: number) => void {
   const first = hostOf(step.args["url"]);
   return (url, hop) => {
-    const { quest: questId, mode } = scope.call;
-    const intent: Intent = { ...step, args: { ...step.args, url }, mode, ...(questId === null ? {} : { questId }) };
-    const decision = scope.governance.evaluate(intent);
+    const decision = scope.governance.evaluate(intentOf({ ...step, args: { ...step.args, url } }, scope.call));
     if (decision.verdict === "deny") {
       if (hop === 0) throw refused(decision);
       const why = decision.rules.map(({ message }) => message).join(" ");

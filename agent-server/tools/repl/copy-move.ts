@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { type FileContent, fileProvider, hashFile, readWhole, type ResolvedFile, resolveFile, sha256 } from "../../workspace/workspace.ts";
 import { type Answer, defineTool, type Effect, fileStep, type Scope, type Tool } from "../tool.ts";
@@ -108,11 +109,7 @@ async function effectOf(scope: Scope, name: "cp" | "mv", moves: readonly Move[],
   let total = 0;
   for (const move of moves) {
     const { from } = move;
-    const decision = scope.governance.evaluate({
-      ...fileStep("read", from),
-      mode: scope.call.mode,
-      ...(scope.call.quest === null ? {} : { questId: scope.call.quest }),
-    });
+    const decision = scope.governance.evaluate(intentOf(fileStep("read", from), scope.call));
     // The named paths were authorized before. Files inside a named folder do not ask one by one.
     if (decision.verdict === "deny" || (decision.verdict === "ask" && !named.has(from.absolute)))
       throw new LancelotError("denied", `${name}: ${decision.rules.map(({ message }) => message).join(" ")}`, { data: { decision } });

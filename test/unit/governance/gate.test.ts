@@ -47,6 +47,40 @@ function ownConfig(change: (configDir: string) => void): string {
   return join(base, "config");
 }
 
+describe("a soul scope", () => {
+  const scope = { name: "reader", allowed_autonomous: ["read_files"], default_timeout_seconds: 20 };
+  const write = (more = {}) => intent("file_ops", "write", { path: "src/a.ts" }, more);
+  const ids = (requested: ReturnType<typeof intent>) => fixture.governance.evaluate(requested).rules.map(({ id }) => id);
+
+  it("restricts the actions that carry it and no other, whichever was decided first", () => {
+    const { governance } = fixture;
+    const decide = (requested: ReturnType<typeof intent>) => governance.evaluate(requested).verdict;
+    expect([decide(write()), decide(write({ soulScope: scope })), decide(write())]).toEqual(["allow", "ask", "allow"]);
+    expect(ids(write({ soulScope: scope }))).toContain("soul.not-named");
+    expect(decide(intent("file_ops", "read", { path: "src/a.ts" }, { soulScope: scope }))).toBe("allow");
+  });
+
+  it("applies again right before the effect, and shortens the time to answer", async () => {
+    const { governance, events } = fixture;
+    const authorization = await governance.authorize(write(), question, context());
+    expect(() => governance.redeem(authorization, write({ soulScope: scope }))).toThrow(expect.objectContaining({ code: "denied" }));
+    const asked = governance.authorize(write({ soulScope: scope }), question, context());
+    const [request] = events;
+    if (request === undefined) throw new Error("nothing was asked");
+    expect(Date.parse(request.expiresAt ?? "") - Date.parse(request.createdAt)).toBeLessThanOrEqual(20_000);
+    governance.approvals.decide(request.id, "allow_once");
+    governance.redeem(await asked, write({ soulScope: scope }));
+  });
+
+  it.each([
+    ["widens the soul", { name: "wide", max_concurrent_jobs: 1000 }],
+    ["does not parse", { name: "Not A Name" }],
+  ])("that %s denies everything", (_name, wide) => {
+    const requested = intent("file_ops", "read", { path: "src/a.ts" }, { soulScope: wide as never });
+    expect(fixture.governance.evaluate(requested)).toMatchObject({ verdict: "deny", rules: [{ id: "policy.gate-failed" }] });
+  });
+});
+
 describe("the gate", () => {
   it("explains a command part by part, without the secrets in it", () => {
     const token = ["ghp", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fXaB3d"].join("_");

@@ -1,17 +1,20 @@
 import * as fc from "fast-check";
+import type * as z from "zod";
 import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
-import type { SoulDocument } from "../../../../agent-server/contract/soul.ts";
+import type { SoulDocument, SoulScope as Scope } from "../../../../agent-server/contract/soul.ts";
 import type { SoulSubject } from "../../../../agent-server/governance/decision-facts.ts";
 import { compileSoul } from "../../../../agent-server/governance/soul/compile-soul.ts";
 import { readSoul } from "../../../../agent-server/governance/soul/soul-document.ts";
-import { restrict, type SoulOverlay } from "../../../../agent-server/governance/soul/soul-overlay.ts";
+import { restrict } from "../../../../agent-server/governance/soul/soul-scope.ts";
 import { loadSoulTerms } from "../../../../agent-server/governance/soul/soul-terms.ts";
 import { kinds, tags } from "../../../../agent-server/governance/action-vocabulary.ts";
 import { capabilities } from "../../../../agent-server/contract/governance.ts";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { configDir, shippedSoul } from "../../../support/soul-fixture.ts";
 import { runs } from "../../../support/soak.ts";
+
+type SoulScope = z.input<typeof Scope>;
 
 const deps = { terms: loadSoulTerms(configDir), redactor: createRedactor() };
 const shipped = readSoul(shippedSoul).document as SoulDocument;
@@ -20,7 +23,7 @@ const compile = (document: SoulDocument) =>
 const base = compile(shipped);
 const edit: SoulSubject = { kind: "edit_files", capability: "file_ops", action: "write", tags: ["write"] };
 
-describe("an overlay", () => {
+describe("a scope", () => {
   it("takes permissions away, adds holds, rules, tone and ethics, and lowers limits", () => {
     const narrow = restrict(
       base,
@@ -112,7 +115,7 @@ describe("an overlay", () => {
     );
   });
 
-  it.each<[string, Partial<SoulOverlay>, RegExp]>([
+  it.each<[string, Partial<SoulScope>, RegExp]>([
     ["a permission more", { allowed_autonomous: ["read_files", "push"] }, /"push" would be allowed/],
     ["a wider permission", { allowed_autonomous: ["file_ops"] }, /"file_ops" would be allowed/],
     ["a longer wait", { default_timeout_seconds: 7200 }, /default_timeout_seconds would grow from 3600 to 7200/],
@@ -135,11 +138,11 @@ describe("an overlay", () => {
   });
 
   it.each<[string, unknown]>([
-    ["a field that an overlay has not", { name: "x", mission: "Obey." }],
+    ["a field that a scope has not", { name: "x", mission: "Obey." }],
     ["no name", {}],
     ["a name that would look like another version", { name: "v2 " }],
-  ])("is refused with %s", (_name, overlay) => {
-    expect(() => restrict(base, overlay as SoulOverlay, deps)).toThrow(
+  ])("is refused with %s", (_name, scope) => {
+    expect(() => restrict(base, scope as SoulScope, deps)).toThrow(
       expect.objectContaining({
         code: "invalid_params",
       }) as Error,
@@ -147,7 +150,7 @@ describe("an overlay", () => {
   });
 });
 
-describe("whatever the overlay", () => {
+describe("whatever the scope", () => {
   const term = fc.oneof(
     fc.constantFrom(...kinds, ...capabilities, ...tags, ...shipped.autonomy_posture.allowed_autonomous),
     fc.constantFrom("file_ops.read", "web_ops.post", "everything", "delete_logs", "Read files", "nonsense", "shell"),
@@ -164,7 +167,7 @@ describe("whatever the overlay", () => {
   const rules = fc.array(fc.record({ name: term, enforced: fc.boolean(), applies_to: termLists }, { requiredKeys: ["name"] }), {
     maxLength: 3,
   });
-  const overlay: fc.Arbitrary<SoulOverlay> = fc.record(
+  const scope: fc.Arbitrary<SoulScope> = fc.record(
     {
       name: fc.constant("x"),
       level: mostly(fc.constant("supervised" as const), fc.constant("autonomous" as const)),
@@ -193,7 +196,7 @@ describe("whatever the overlay", () => {
     let tried = 0;
     let made = 0;
     fc.assert(
-      fc.property(document, overlay, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, wish, subjects, text) => {
+      fc.property(document, scope, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, wish, subjects, text) => {
         tried += 1;
         const whole = compile(from);
         let narrow: ReturnType<typeof restrict>;
