@@ -41,6 +41,8 @@ export function settled(): Promise<void> {
 
 export function createFakeView(initial?: unknown): FakeView {
   const target = new EventTarget();
+  // A timer of the page may still call after the test, when the globals are no longer those of the page.
+  const { MessageEvent } = globalThis;
   const posted: FakeView["posted"] = [];
   const answers = new Map<string, Answer>();
   const held = new Map<string, PostedCall[]>();
