@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createToolsFixture, type ToolsFixture, type ToolsFixtureOptions } from "../tools-fixture.ts";
 
@@ -22,13 +23,36 @@ export function createGitFixture(options: ToolsFixtureOptions & { home: string; 
     execFileSync("git", args, { cwd, encoding: "utf8", stdio: "pipe", env: ownerEnv(options.home) });
   const git = (...args: string[]) => gitIn(fixture.workspace, ...args);
   if (options.empty !== true) {
-    git("init", "-q", "-b", "main");
-    fixture.write("a.txt", "one\n");
-    fixture.write("dir/b.txt", "b\n");
-    git("add", ".");
-    git("commit", "-q", "-m", "First");
+    cpSync(
+      repositoryTemplate("first", (folder) => {
+        put(join(folder, "a.txt"), "one\n");
+        put(join(folder, "dir/b.txt"), "b\n");
+        for (const args of [
+          ["init", "-q", "-b", "main"],
+          ["add", "."],
+          ["commit", "-q", "-m", "First"],
+        ])
+          gitIn(folder, ...args);
+      }),
+      fixture.workspace,
+      { recursive: true, preserveTimestamps: true },
+    );
   }
   return { ...fixture, git, gitIn };
+}
+
+const templates = new Map<string, string>();
+
+/** A folder that is built once in this process, for tests to copy: ten times as fast as building a repository again. */
+export function repositoryTemplate(name: string, build: (folder: string) => void): string {
+  let folder = templates.get(name);
+  if (folder === undefined) {
+    folder = mkdtempSync(join(tmpdir(), "lancelot-template-"));
+    build(folder);
+    templates.set(name, folder);
+    process.once("exit", () => rmSync(folder ?? "", { recursive: true, force: true }));
+  }
+  return folder;
 }
 
 /** What a git of the owner sees: their home, nothing of this machine's. */
