@@ -55,12 +55,11 @@ export default defineConfig({
       },
       {
         test: {
-          name: "integration-serial",
+          name: "serial",
           include: serial,
           setupFiles,
           pool: "forks",
           fileParallelism: false,
-          sequence: { groupOrder: 1 },
           ...hung,
         },
       },

@@ -72,11 +72,25 @@ const parts = {
     for (const { part, reason } of missingParts()) if (part !== "workbench") missing(part, reason);
     const reason = whyNoOtherUser();
     if (reason !== null) missing("ordinary user", reason);
-    await vitest("integration", ["integration", "integration-serial"]);
+    await vitest("integration");
   },
+  serial: () => vitest("serial"),
   editor: () => inWorkbench("editor"),
   browser: () => inWorkbench("browser"),
 };
+
+/** Every part. The last ones run side by side: engines and models wait a lot, and so do the editor and its browser. */
+const usualSteps = [[["checks"]], [["unit"]], [["integration"]], [["serial"], ["editor", "browser"]]];
+const soakSteps = [[["unit"]], [["integration"]], [["serial"]]];
+
+async function runInOrder(names) {
+  for (const name of names) {
+    const from = Date.now();
+    say(`— ${name} —`);
+    await parts[name]();
+    say(`${name}: ${Math.round((Date.now() - from) / 1000)} s`);
+  }
+}
 
 async function inWorkbench(project) {
   const reason = whyWithout("browser");
@@ -100,7 +114,7 @@ try {
   const unknown = positionals.filter((name) => !(name in parts));
   if (unknown.length > 0) throw new SetupError(`There is no part ${unknown.join(", ")}; parts are ${Object.keys(parts).join(", ")}.`);
   if (values.seed !== undefined && !/^-?\d+$/.test(values.seed)) throw new SetupError("--seed takes a whole number.");
-  const usual = values.soak ? ["unit", "integration"] : Object.keys(parts);
+  const usual = values.soak ? soakSteps : usualSteps;
   const started = Date.now();
   if (values.soak) {
     process.env.LANCELOT_SOAK = "1";
@@ -113,12 +127,7 @@ try {
   await ensureBuild({ force: ci });
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
-  for (const name of positionals.length > 0 ? positionals : usual) {
-    const from = Date.now();
-    say(`— ${name} —`);
-    await parts[name]();
-    say(`${name}: ${Math.round((Date.now() - from) / 1000)} s`);
-  }
+  for (const lanes of positionals.length > 0 ? [[positionals]] : usual) await Promise.all(lanes.map(runInOrder));
   if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.map((name) => `  ${name}`).join("\n")}\n`);
   process.stdout.write(
     `\nAll parts: ${Math.round((Date.now() - started) / 1000)} s\n${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`,

@@ -16,6 +16,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SandboxLimits, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
+import { runs } from "../soak.ts";
 import { isolationLimits, megabyte } from "./limits.ts";
 import { createSandboxFixture, type SandboxFixture } from "./fixture.ts";
 import { quoted, runIn, until } from "./run.ts";
@@ -193,7 +194,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
             mv swapped was 2>/dev/null; ln -s ${quoted(room.outside)} swapped; rm -f swapped; ln -s ${quoted(room.dataDir)} swapped; rm -f swapped
             mv was swapped 2>/dev/null
           done`,
-          { timeoutMs: 6_000 },
+          { timeoutMs: runs(2_000, 6_000) },
         );
         const said: string[] = [];
         for (let round = 0; round < 10; round += 1) {
@@ -292,7 +293,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
         const before = processes();
         let most = 0;
         const watch = setInterval(() => (most = Math.max(most, processes() - before)), 50);
-        const ran = await run("bomb() { bomb | bomb & }; (bomb) >/dev/null 2>&1 & while :; do :; done", { timeoutMs: 3_000 });
+        const ran = await run("bomb() { bomb | bomb & }; (bomb) >/dev/null 2>&1 & while :; do :; done", { timeoutMs: runs(1_500, 3_000) });
         clearInterval(watch);
         expect(ran.result.ended).toBe("timeout");
         expect(ran.result.exitCode).toBeNull();
