@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { isMap, parseDocument, type Document } from "yaml";
 import { LancelotError } from "../contract/errors.ts";
+import { fileStamp, readUserFile, writeUserFile } from "../storage/storage.ts";
 import { type FlagName, isFlagName } from "./table.ts";
 
 /** The owner's `config/flags.yaml`: `flags: { SOUL: false }`. Writing keeps comments and other entries. */
@@ -15,6 +14,7 @@ export interface FlagsFile {
   write(name: FlagName, enabled: boolean): void;
 }
 
+const fileName = "config/flags.yaml";
 const heading =
   " Lancelot's feature flags. You can edit this file; changes apply within a second. FEATURE_<NAME> in the environment takes precedence.";
 
@@ -23,13 +23,8 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
   let known: ReadonlyMap<FlagName, boolean> = new Map();
   let seen = "";
 
-  const stamp = (): string => {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "none" : `${stats.mtimeMs}:${stats.size}:${stats.ino}`;
-  };
   const load = (): Document => {
-    const text = stamp() === "none" ? "" : readFileSync(path, "utf8");
-    const document = parseDocument(text);
+    const document = parseDocument(readUserFile(path, fileName) ?? "");
     const [error] = document.errors;
     if (error !== undefined) throw error;
     if (document.contents !== null && !isMap(document.contents)) throw new Error("The file is not a YAML mapping.");
@@ -39,7 +34,7 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
   return {
     read() {
       try {
-        seen = stamp();
+        seen = fileStamp(path);
         const found = new Map<FlagName, boolean>();
         const { flags } = (load().toJS() ?? {}) as { flags?: unknown };
         for (const [name, value] of Object.entries(typeof flags === "object" && flags !== null ? flags : {})) {
@@ -54,13 +49,7 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
       return known;
     },
 
-    changed() {
-      try {
-        return stamp() !== seen;
-      } catch {
-        return false;
-      }
-    },
+    changed: () => fileStamp(path) !== seen,
 
     write(name, enabled) {
       let document: Document;
@@ -81,17 +70,7 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
       }
       if (!isMap(document.get("flags"))) document.set("flags", document.createNode({}));
       document.setIn(["flags", name], enabled);
-      const temporary = `${path}.${randomUUID()}.tmp`;
-      try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        writeFileSync(temporary, document.toString(), { mode: 0o600, flag: "wx" });
-        renameSync(temporary, path);
-      } catch (error) {
-        rmSync(temporary, { force: true });
-        throw new LancelotError("unavailable", "The flag could not be saved. Check the permissions of Lancelot's data folder.", {
-          cause: error,
-        });
-      }
+      writeUserFile(path, fileName, document.toString());
     },
   };
 }

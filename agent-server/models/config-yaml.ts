@@ -1,9 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import type * as z from "zod";
-import { LancelotError } from "../contract/errors.ts";
 
 const maxBytes = 1_000_000;
 
@@ -62,37 +58,6 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
 function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
   const filled = Object.entries(value).filter(([key, inner]) => inner !== null && key !== "__proto__");
   return Object.fromEntries(filled.map(([key, inner]) => [key, isRecord(inner) ? withoutEmpty(inner) : inner]));
-}
-
-/** Writes a file atomically. @throws LancelotError `unavailable` */
-export function writeAtomically(path: string, fileName: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const draft = `${path}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flush: true });
-    renameSync(draft, path);
-  } catch (cause) {
-    rmSync(draft, { force: true });
-    throw new LancelotError("unavailable", `${fileName} in the data folder cannot be written. Check its permissions and the free space.`, {
-      cause,
-    });
-  }
-}
-
-/** Null without a file. @throws LancelotError `unavailable` */
-export function readUserFile(path: string, fileName: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    if (isRecord(cause) && cause["code"] === "ENOENT") return null;
-    throw new LancelotError("unavailable", `${fileName} in the data folder cannot be read. Check its permissions.`, { cause });
-  }
-}
-
-/** Changes with the file's content, as far as its metadata shows. */
-export function fileStamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -4,16 +4,8 @@ import { isMap, parseDocument, type Document } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
-import {
-  type ConfigIssue,
-  fileStamp,
-  isRecord,
-  parseUserYaml,
-  readUserFile,
-  toRecord,
-  describeIssue,
-  writeAtomically,
-} from "./config-yaml.ts";
+import { type ConfigIssue, isRecord, parseUserYaml, toRecord, describeIssue } from "./config-yaml.ts";
+import { fileStamp, readUserFile, writeUserFile } from "../storage/storage.ts";
 import { parseShipped } from "../shipped-yaml.ts";
 
 const Thinking = z.looseObject({
@@ -132,7 +124,7 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
     const document = parseDocument(readUserFile(ownerPath, fileName) ?? 'version: "1.0"\n');
     if (!isMap(document.contents)) document.setIn([], document.createNode({ version: "1.0" }));
     change(document);
-    writeAtomically(ownerPath, fileName, document.toString({ lineWidth: 0 }));
+    writeUserFile(ownerPath, fileName, document.toString({ lineWidth: 0 }));
   }
 
   function writeChoice(document: Document, provider: string, model: Parameters<ConfigFile["choose"]>[1]): void {

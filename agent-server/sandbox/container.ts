@@ -39,7 +39,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
 
   function usable(): SandboxSettings {
-    const { settings, problem } = deps.settings();
+    const { value: settings, problem } = deps.settings.read();
     if (problem !== null) throw unavailable(problem);
     return settings;
   }
@@ -186,7 +186,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     state() {
       const { engine } = pool;
       const { warm, starting: begins } = pool.shown();
-      const { settings } = deps.settings();
+      const { value: settings } = deps.settings.read();
       return {
         engine: engine === null ? null : { name: engine.name, version: engine.version, via: engine.via, remote: engine.remote },
         image: { ...image, name: image.name || settings.image },

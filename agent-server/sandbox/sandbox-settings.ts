@@ -1,8 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import * as z from "zod";
 import type { SandboxLimits } from "./shell-provider.ts";
-import { parseShipped } from "../shipped-yaml.ts";
+import { type ConfigFile, createLayeredConfig } from "../storage/storage.ts";
 
 const megabyte = 1 << 20;
 
@@ -49,49 +47,17 @@ export const SandboxSettings = z.strictObject({
 });
 export type SandboxSettings = z.infer<typeof SandboxSettings>;
 
-export interface SandboxSettingsRead {
-  readonly settings: SandboxSettings;
-  /** One sentence. While it is set, no command may run, because the fallback limits could be wider than the user's. */
-  readonly problem: string | null;
-}
-
-/** Reads `config/sandbox.yaml`: the shipped file, merged with the user's from the data folder, key by key. */
-export function readSandboxSettings(deps: { configDir: string | null; dataDir: string }): SandboxSettingsRead {
-  let laid: Record<string, unknown> = {};
-  for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
-    try {
-      const found: unknown = parseShipped(readFileSync(join(folder, "sandbox.yaml"), "utf8")).value ?? {};
-      if (typeof found !== "object" || Array.isArray(found)) throw new Error("it is not a list of settings");
-      laid = SandboxSettings.parse({ ...laid, ...found });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") continue;
-      return {
-        settings: SandboxSettings.parse(laid),
-        problem: `Commands cannot run until config/sandbox.yaml is corrected: ${sentence(error)}`,
-      };
-    }
-  }
-  return { settings: SandboxSettings.parse(laid), problem: null };
-}
-
-/** The same with a cache that is reset when one of the files changes. */
-export function createSandboxSettings(deps: { configDir: string | null; dataDir: string }): () => SandboxSettingsRead {
-  const files = [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")].map((folder) =>
-    join(folder, "sandbox.yaml"),
-  );
-  let seen = "";
-  let known: SandboxSettingsRead | null = null;
-  return () => {
-    const stamp = files
-      .map((file) => {
-        const stats = statSync(file, { throwIfNoEntry: false });
-        return stats === undefined ? "none" : `${stats.mtimeMs}:${stats.size}:${stats.ino}`;
-      })
-      .join(" ");
-    if (known === null || stamp !== seen) known = readSandboxSettings(deps);
-    seen = stamp;
-    return known;
-  };
+/**
+ * `config/sandbox.yaml`: the shipped file with the user's over it, key by key. While `problem` is set, no command may run,
+ * because the remaining limits could be wider than the user's.
+ */
+export function createSandboxSettings(deps: { configDir: string | null; dataDir: string }): ConfigFile<SandboxSettings> {
+  return createLayeredConfig({
+    ...deps,
+    name: "sandbox.yaml",
+    schema: SandboxSettings,
+    describe: (reason) => `Commands cannot run until config/sandbox.yaml is corrected: ${reason}.`,
+  });
 }
 
 /** Limits of a sandbox for commands. */
@@ -103,12 +69,4 @@ export function limitsOf(settings: SandboxSettings): SandboxLimits {
     scratchBytes: settings.scratch_bytes,
     workspaceBytes: settings.workspace_bytes,
   };
-}
-
-function sentence(error: unknown): string {
-  if (error instanceof z.ZodError) {
-    const issue = error.issues[0];
-    return `${issue?.path.join(".") || "it"}: ${issue?.message ?? "is invalid"}.`;
-  }
-  return `${(error instanceof Error ? error.message : "it cannot be read").split("\n")[0]}.`;
 }

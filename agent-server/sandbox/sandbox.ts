@@ -69,11 +69,11 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
     home: deps.home,
     platform: process.platform,
   });
-  const readable = () => readableFolders(settings().settings.readable_folders, { home: deps.home, workspace, dataDir });
+  const readable = () => readableFolders(settings.read().value.readable_folders, { home: deps.home, workspace, dataDir });
   const os = createOsShell({
     ...{ workspace, dataDir, env, log, protectedPaths, egress, readable },
-    limits: () => limitsOf(settings().settings),
-    problem: () => settings().problem,
+    limits: () => limitsOf(settings.read().value),
+    problem: () => settings.read().problem,
     toolchains: () => toolchainEnvironment(env, deps.home, readable()),
   });
   const host = createHostShell({ workspace, dataDir, env, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });

@@ -1,7 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseShipped } from "../shipped-yaml.ts";
 import * as z from "zod";
+import { fileStamp } from "./user-file.ts";
+
+const Keys = z.record(z.string(), z.unknown(), { error: "must be keys with values, not a list or a text" });
 
 /** A YAML configuration file, read again whenever it changes. */
 export interface ConfigFile<T> {
@@ -46,9 +49,12 @@ export function createLayeredConfig<S extends z.ZodType>(of: {
   dataDir: string;
   /** Called with a user-facing message once for each change that leaves a file invalid. */
   onProblem?: (message: string) => void;
+  /** What an invalid file means; by default that it is ignored. */
+  describe?: (reason: string) => string;
   /** Throws an Error with a user-facing message when settings are inconsistent. */
   check?: (settings: z.output<S>) => void;
 }): ConfigFile<z.output<S>> {
+  const describe = of.describe ?? ((reason) => `The file config/${of.name} is invalid, so it is ignored: ${reason}.`);
   const folders = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")];
   const paths = folders.map((folder) => join(folder, of.name));
   return whenChanged(paths, () => {
@@ -56,12 +62,12 @@ export function createLayeredConfig<S extends z.ZodType>(of: {
     let problem: string | null = null;
     for (const path of paths) {
       try {
-        const candidate = { ...merged, ...z.record(z.string(), z.unknown()).parse(parseYaml(path) ?? {}) };
+        const candidate = { ...merged, ...Keys.parse(parseYaml(path) ?? {}) };
         const parsed = of.schema.parse(candidate);
         of.check?.(parsed);
         merged = candidate;
       } catch (error) {
-        problem = `The file config/${of.name} is invalid, so it is ignored: ${firstIssue(error)}.`;
+        problem = describe(firstIssue(error));
         of.onProblem?.(problem);
       }
     }
@@ -74,7 +80,7 @@ function whenChanged<T>(paths: readonly string[], load: () => ReturnType<ConfigF
   let current: ReturnType<ConfigFile<T>["read"]> | null = null;
   return {
     read() {
-      const latest = paths.map(stampOf).join();
+      const latest = paths.map(fileStamp).join();
       if (current === null || latest !== stamp) {
         stamp = latest;
         current = load();
@@ -91,16 +97,6 @@ function parseYaml(path: string): unknown {
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
-  }
-}
-
-function stampOf(path: string): string {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "none" : `${String(stats.mtimeMs)}:${String(stats.size)}:${String(stats.ino)}`;
-  } catch (error) {
-    // Reading the file reports why it is inaccessible.
-    return `inaccessible:${String(error)}`;
   }
 }
 

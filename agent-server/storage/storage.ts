@@ -11,6 +11,7 @@ import type { Migration, Storage } from "./types.ts";
 
 export { type ExportPiece, syncFolder, writeExportFile } from "./export-file.ts";
 export { type ConfigFile, createConfigFile, createLayeredConfig } from "./config-file.ts";
+export { fileStamp, readUserFile, writeUserFile } from "./user-file.ts";
 export { createLease, type Lease } from "./lease.ts";
 export type { Migration, Storage } from "./types.ts";
 

@@ -118,10 +118,10 @@ export function createTools(deps: ToolsDeps): Tools {
   const commands: CommandServices = {
     ...{ router, runOnProvider, redactor },
     limits() {
-      const { settings } = commandSettings();
+      const { value: settings } = commandSettings.read();
       return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };
     },
-    problem: () => commandSettings().problem,
+    problem: () => commandSettings.read().problem,
     network: (command, cwd) => flag("TOOLS_NETWORK") && governance.commandNeeds(command, cwd).network,
   };
 

@@ -133,7 +133,7 @@ async function read(stream: NodeJS.ReadableStream): Promise<void> {
 async function image(room: ReturnType<typeof createSandboxFixture>, host: string, docker: Dockerode): Promise<Times> {
   const folder = join(room.dataDir, "config/sandbox");
   mkdirSync(folder, { recursive: true });
-  const settings = () => ({ settings: sandboxSettings(limits, { image: "shipped" }), problem: null });
+  const settings = { read: () => ({ value: sandboxSettings(limits, { image: "shipped" }), problem: null }) };
   let number = 0;
   const write = () => writeFileSync(join(folder, "Dockerfile"), `FROM ${smallImage}\nRUN echo ${(number += 1)} ${Date.now()} > /made\n`);
   const shell = openContainer(room, host, limits, { settings });

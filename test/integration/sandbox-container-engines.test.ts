@@ -142,7 +142,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     const shipped = (image = "shipped") =>
       start(
         { DOCKER_HOST: `unix://${engine.socket}` },
-        { settings: () => ({ settings: sandboxSettings(isolationLimits, { image }), problem: null }) },
+        { settings: { read: () => ({ value: sandboxSettings(isolationLimits, { image }), problem: null }) } },
       );
 
     it("is built by the engine with progress, used, and told to be old when its Dockerfile is another one", async () => {

@@ -218,10 +218,12 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
 
   it("is another one than the owner's broken settings may have named: commands are off", async () => {
     const shell = start(undefined, {
-      settings: () => ({
-        settings: sandboxSettings(isolationLimits),
-        problem: "No command runs until config/sandbox.yaml is corrected: cpus: no.",
-      }),
+      settings: {
+        read: () => ({
+          value: sandboxSettings(isolationLimits),
+          problem: "No command runs until config/sandbox.yaml is corrected: cpus: no.",
+        }),
+      },
     });
     expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("sandbox.yaml") as string });
     await expect(run(shell, "true")).rejects.toMatchObject({

@@ -196,7 +196,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const made = spawn("sh", ["-c", script], { cwd: folder, stdio: "ignore" });
       await new Promise((resolve) => made.once("exit", resolve));
       const workspace = join(folder, "tree");
-      const settings = () => ({ settings: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null });
+      const settings = { read: () => ({ value: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null }) };
       const shell = start({ settings }, { workspace, dataDir: room.dataDir, protectedPaths: [] });
       const ran = await runIn(
         shell,
@@ -300,7 +300,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
           loopbackPort: () => Promise.resolve(0),
           revoke: () => Promise.resolve(void (revoked += 1)),
         });
-      const settings = () => ({ settings: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null });
+      const settings = { read: () => ({ value: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null }) };
       const shell = start({ egress: { grant }, settings });
       const ask = `exec 3<>/dev/tcp/127.0.0.1/3128 && printf 'CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n' >&3 && cat <&3; echo "$HTTPS_PROXY"; ls /run/lancelot`;
       const other = await runIn(shell, room.workspace, ask);

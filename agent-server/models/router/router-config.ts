@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { Lane } from "../../contract/router.ts";
-import { type ConfigIssue, fileStamp, isRecord, parseUserYaml, readUserFile, toRecord, describeIssue } from "../config-yaml.ts";
+import { fileStamp, readUserFile } from "../../storage/storage.ts";
+import { type ConfigIssue, isRecord, parseUserYaml, toRecord, describeIssue } from "../config-yaml.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 const Seconds = z.number().min(0.01).max(86_400);

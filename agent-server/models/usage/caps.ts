@@ -4,7 +4,7 @@ import { type Document, isMap, parseDocument } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { UsageCaps } from "../../contract/usage.ts";
-import { readUserFile, writeAtomically } from "../config-yaml.ts";
+import { readUserFile, writeUserFile } from "../../storage/storage.ts";
 import { createSettingsFile, parseSettings } from "./settings-file.ts";
 
 const Usd = z
@@ -60,7 +60,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
       if (!isMap(document.get("caps"))) document.set("caps", document.createNode({}));
       document.setIn(["caps", "quest_usd"], caps.questUsd);
       document.setIn(["caps", "day_usd"], caps.dayUsd);
-      writeAtomically(path, file.name, document.toString({ lineWidth: 0 }));
+      writeUserFile(path, file.name, document.toString({ lineWidth: 0 }));
     },
 
     changed: () => owners.changed(),

@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { fileStamp, parseUserYaml, readUserFile, describeIssue } from "../config-yaml.ts";
+import { fileStamp, readUserFile } from "../../storage/storage.ts";
+import { parseUserYaml, describeIssue } from "../config-yaml.ts";
 
 /** A user's YAML file, read again when it changed. */
 export interface SettingsFile<T> {

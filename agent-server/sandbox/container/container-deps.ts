@@ -1,6 +1,7 @@
 import type { Log } from "../../security/security.ts";
 import type { EgressProxy } from "../egress.ts";
-import type { SandboxSettingsRead } from "../sandbox-settings.ts";
+import type { ConfigFile } from "../../storage/storage.ts";
+import type { SandboxSettings } from "../sandbox-settings.ts";
 
 export interface ContainerDeps {
   /** Absolute and resolved. */
@@ -16,7 +17,7 @@ export interface ContainerDeps {
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   readonly platform: NodeJS.Platform;
-  readonly settings: () => SandboxSettingsRead;
+  readonly settings: ConfigFile<SandboxSettings>;
   /** Network access for commands that may use it. */
   readonly egress?: Pick<EgressProxy, "grant">;
   readonly log: Log;

@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
+import { fileStamp } from "../../storage/storage.ts";
 import { checkCustomPattern } from "./custom-pattern.ts";
 import { type PiiKind, piiKinds } from "./types.ts";
 
@@ -177,9 +178,4 @@ function merge(base: RedactionSettings, override: RedactionSettings): RedactionS
     },
     patterns: [...base.patterns, ...override.patterns],
   };
-}
-
-function fileStamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
 }

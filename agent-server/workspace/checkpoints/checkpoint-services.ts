@@ -7,7 +7,7 @@ import { type Collector, createCollector } from "./checkpoint-collector.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { createPacks } from "./object-packs.ts";
 import { isFull } from "../effects/content-capture.ts";
-import { readCheckpointSettings } from "./checkpoint-settings.ts";
+import { createCheckpointSettings } from "./checkpoint-settings.ts";
 import { createEffects } from "../effects/effect-watcher.ts";
 import type { Effects } from "../effects/effects.ts";
 
@@ -36,7 +36,7 @@ export interface CheckpointServicesDeps {
 
 export function createCheckpointServices(deps: CheckpointServicesDeps): CheckpointServices {
   const { storage, ledger, governance, workspace, now, log } = deps;
-  const settings = () => readCheckpointSettings({ configDir: deps.configDir, dataDir: storage.dataDir, onProblem: (words) => log(words) });
+  const settings = createCheckpointSettings({ configDir: deps.configDir, dataDir: storage.dataDir, onProblem: (message) => log(message) });
   const packs = createPacks({ storage, now: () => now().getTime() });
   const objects = createObjectStore(storage.dataDir, packs);
   const collector = createCollector({ storage, ledger, packs, settings, isQuestOpen: deps.isQuestOpen, now, log });

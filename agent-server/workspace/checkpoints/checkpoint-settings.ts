@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import * as z from "zod";
-import { parseShipped } from "../../shipped-yaml.ts";
+import { createLayeredConfig } from "../../storage/storage.ts";
 
 /** `config/checkpoints.yaml`. Sizes in bytes. */
 export const CheckpointSettings = z.strictObject({
@@ -14,33 +12,12 @@ export const CheckpointSettings = z.strictObject({
 });
 export type CheckpointSettings = z.infer<typeof CheckpointSettings>;
 
-/**
- * Merges the user's settings over the shipped ones, key by key. An invalid file is ignored as a whole, and `onProblem` gets
- * the reason.
- */
-export function readCheckpointSettings(deps: {
+/** The shipped file with the user's over it, key by key. An invalid file is ignored as a whole, and `onProblem` gets the reason. */
+export function createCheckpointSettings(deps: {
   configDir: string | null;
   dataDir: string;
-  onProblem: (words: string) => void;
-}): CheckpointSettings {
-  let laid: Record<string, unknown> = {};
-  for (const folder of [...(deps.configDir === null ? [] : [deps.configDir]), join(deps.dataDir, "config")]) {
-    try {
-      const found: unknown = parseShipped(readFileSync(join(folder, "checkpoints.yaml"), "utf8")).value ?? {};
-      const tried = { ...laid, ...z.record(z.string(), z.unknown()).parse(found) };
-      CheckpointSettings.parse(tried);
-      laid = tried;
-    } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") continue;
-      const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-      const why =
-        issue === undefined
-          ? error instanceof Error
-            ? error.message.split("\n")[0]
-            : "it cannot be read"
-          : `${issue.path.join(".") || "it"}: ${issue.message}`;
-      deps.onProblem(`The file config/checkpoints.yaml is invalid and is ignored: ${why}.`);
-    }
-  }
-  return CheckpointSettings.parse(laid);
+  onProblem: (message: string) => void;
+}): () => CheckpointSettings {
+  const file = createLayeredConfig({ ...deps, name: "checkpoints.yaml", schema: CheckpointSettings });
+  return () => file.read().value;
 }

@@ -36,7 +36,7 @@ export function openContainer(
     env: { DOCKER_HOST: host },
     home: "/nonexistent",
     platform: process.platform,
-    settings: () => ({ settings: sandboxSettings(limits), problem: null }),
+    settings: { read: () => ({ value: sandboxSettings(limits), problem: null }) },
     log: () => {},
     ...more,
   });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createSandboxSettings, limitsOf, readSandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
+import { createSandboxSettings, limitsOf } from "../../../agent-server/sandbox/sandbox-settings.ts";
 import { root } from "../../support/setup/project.mjs";
 
 const configDir = join(root, "config");
@@ -18,7 +18,7 @@ describe("config/sandbox.yaml", () => {
   it("as shipped applies without any file", () => {
     // The folders that programs are read from are listed in the file alone.
     const own = (from: string | null) => {
-      const { settings, problem } = readSandboxSettings({ configDir: from, dataDir });
+      const { value: settings, problem } = createSandboxSettings({ configDir: from, dataDir }).read();
       return { settings: { ...settings, readable_folders: [] }, problem };
     };
     expect(own(configDir)).toEqual(own(null));
@@ -27,7 +27,7 @@ describe("config/sandbox.yaml", () => {
 
   it("merges the user's file, key by key", () => {
     owners("memory_bytes: 268435456\nimage: debian:bookworm\n");
-    const { settings, problem } = readSandboxSettings({ configDir, dataDir });
+    const { value: settings, problem } = createSandboxSettings({ configDir, dataDir }).read();
     expect(problem).toBeNull();
     expect(settings).toMatchObject({ image: "debian:bookworm", cpus: 2 });
     expect(limitsOf(settings).memoryBytes).toBe(268_435_456);
@@ -44,18 +44,18 @@ describe("config/sandbox.yaml", () => {
     ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
   ])("of the user with %s blocks commands and names the error", (_name, text, where) => {
     owners(text);
-    expect(readSandboxSettings({ configDir, dataDir }).problem).toMatch(
+    expect(createSandboxSettings({ configDir, dataDir }).read().problem).toMatch(
       new RegExp(`sandbox\\.yaml.*${where === "sandbox.yaml" ? "" : where}`, "s"),
     );
   });
 
   it("is read again only when it changes", () => {
-    const read = createSandboxSettings({ configDir, dataDir });
+    const { read } = createSandboxSettings({ configDir, dataDir });
     const first = read();
     expect(read()).toBe(first);
     owners("cpus: 1\n");
-    expect(read().settings.cpus).toBe(1);
+    expect(read().value.cpus).toBe(1);
     rmSync(join(dataDir, "config/sandbox.yaml"));
-    expect(read().settings.cpus).toBe(2);
+    expect(read().value.cpus).toBe(2);
   });
 });
