@@ -76,7 +76,7 @@ describe("a soul scope", () => {
     ["widens the soul", { name: "wide", max_concurrent_jobs: 1000 }],
     ["does not parse", { name: "Not A Name" }],
   ])("that %s denies everything", (_name, wide) => {
-    const requested = intent("file_ops", "read", { path: "src/a.ts" }, { soulScope: wide as never });
+    const requested = intent("file_ops", "read", { path: "src/a.ts" }, { soulScope: wide });
     expect(fixture.governance.evaluate(requested)).toMatchObject({ verdict: "deny", rules: [{ id: "policy.gate-failed" }] });
   });
 });
