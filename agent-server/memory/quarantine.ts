@@ -60,7 +60,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
 
   const stored = (id: string): StoredQuarantine => {
     const entry = rows.get(id);
-    if (entry === null) throw new LancelotError("not_found", "Quarantine has no such entry.");
+    if (entry === null) throw new LancelotError("not_found", "This quarantined entry does not exist.");
     return entry;
   };
   const announce = (): void => {
