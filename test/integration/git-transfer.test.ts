@@ -360,7 +360,7 @@ describe("git_push", () => {
   it.each<[string, string, string]>([
     ["ext", "ext::sh -c touch% pwned", "https address"],
     ["ssh", "git@example.invalid:o/p.git", "https address"],
-    ["a host that is not listed", "https://example.invalid/o/p.git", "not on the network list"],
+    ["a host that is not listed", "https://example.invalid/o/p.git", "allowlist"],
     ["metadata", "https://169.254.169.254/o/p.git", "always blocked"],
     ["http elsewhere", "http://example.invalid/o/p.git", "https address"],
     ["an option", "--receive-pack=x", "https address"],

@@ -75,7 +75,7 @@ describe.skipIf(missing !== null)("a host with nothing but the local model", () 
     expect(await receipts()).toEqual(expect.arrayContaining(["models.local.unload success", "models.local.delete success"]));
     const { ready, localLlmReady, degradedReasons } = await at.call("health.ready", {});
     expect([ready, localLlmReady]).toEqual([false, false]);
-    expect(degradedReasons.join(" ")).toMatch(/download the local one/);
+    expect(degradedReasons.join(" ")).toMatch(/download the local model/);
   });
 });
 

@@ -310,7 +310,7 @@ providers:
     [{ provider: "nobody" }, "not_found", "has no provider named"],
     [{ provider: "gemini2" }, "not_found", "work, other"],
     [{ provider: "work", lane: "local_utility" as const }, "invalid_params", "not on this machine"],
-    [{ provider: "local", model: "x" }, "invalid_params", "not for one task"],
+    [{ provider: "local", model: "x" }, "invalid_params", "for one task"],
     [{ provider: "xai" }, "unavailable", "no API key"],
   ])("is refused when it is %j", async (override, code, words) => {
     const { made } = await two();

@@ -148,9 +148,9 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     it("is built by the engine with progress, used, and told to be old when its Dockerfile is another one", async () => {
       dockerfile(`FROM ${smallImage}\nRUN echo "made in the build" && echo built > /made\n`);
       const shell = shipped();
-      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Image") as string });
+      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Sandbox Image") as string });
       await expect(runIn(shell, room.workspace, "true")).rejects.toMatchObject({
-        message: expect.stringContaining("Build Image") as string,
+        message: expect.stringContaining("Build Sandbox Image") as string,
       });
       const seen = new Set<string>();
       shell.onChange(() => seen.add(shell.state().image.state));
@@ -162,7 +162,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       expect(await runIn(shell, room.workspace, "cat /made")).toMatchObject({ stdout: "built\n" });
       const before = shell.state().container.id;
       dockerfile(`FROM ${smallImage}\nRUN echo again > /made\n`);
-      expect(await shell.probe()).toMatchObject({ status: "degraded", nextStep: expect.stringContaining("Build Image") as string });
+      expect(await shell.probe()).toMatchObject({ status: "degraded", nextStep: expect.stringContaining("Build Sandbox Image") as string });
       await shell.build();
       expect(await runIn(shell, room.workspace, "cat /made")).toMatchObject({ stdout: "again\n" });
       expect(shell.state().container.id).not.toBe(before);

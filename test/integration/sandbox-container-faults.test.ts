@@ -202,10 +202,10 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     await docker.getImage(smallImage).remove({ force: true });
     try {
       expect(await run(shell, "echo warm")).toMatchObject({ stdout: "warm\n" });
-      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Image") as string });
+      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Sandbox Image") as string });
       await expect(shell.restart()).rejects.toMatchObject({
         code: "unavailable",
-        message: expect.stringContaining("Build Image") as string,
+        message: expect.stringContaining("Build Sandbox Image") as string,
       });
       await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
       expect(shell.state().image.state).toBe("missing");

@@ -217,7 +217,7 @@ describe("fetch_url", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/", /not on the network list/],
+    ["a host that is not listed", "https://other.example.org/", /allowlist/],
     ["a host the owner refuses", "https://bad.example.org/", /denied hosts/],
     ["http", "http://docs.example.org/", /Only https/],
     ["another port", "https://docs.example.org:8443/", /port/],
@@ -267,7 +267,7 @@ describe("a redirect", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/x", /other\.example\.org.*not on the network list/],
+    ["a host that is not listed", "https://other.example.org/x", /other\.example\.org.*allowlist/],
     ["a host the owner refuses", "https://bad.example.org/x", /refused/],
     ["http", "http://docs.example.org/x", /Only https/],
     ["this machine", "https://127.0.0.1/x", /always blocked/],

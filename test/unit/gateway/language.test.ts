@@ -242,7 +242,7 @@ describe("completion and hover", () => {
   it.each([
     [routerUri, "fail|over: []\n", "Empty: nothing is sent to another provider."],
     [routerUri, "breaker:\n  fail|ures: 3\n", "Failures in a row"],
-    [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The strong model"],
+    [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The deep model"],
     [modelsUri, "act|ive: work\n", "The active provider"],
   ])("tells what a setting is for: %s %s", async (uri, text, said) => {
     const { hover } = await at(uri, text);

@@ -50,7 +50,7 @@ describe("who answers", () => {
   });
 
   it.each<[string, Parameters<typeof createModelsFixture>[0], string, string]>([
-    ["nothing at all", {}, "Choose a model: add an API key or download the local one (322 MB).", "choose_model"],
+    ["nothing at all", {}, "(322 MB)", "choose_model"],
     [
       "a download in progress",
       { local: localIn({ status: "downloading", doneBytes: 100_000_000 }) },
@@ -60,7 +60,7 @@ describe("who answers", () => {
     [
       "a local model switched off",
       { yaml: "local: { enabled: false }\n", local: localIn({ status: "ready" }) },
-      "Choose a model: add an API key",
+      "API key",
       "choose_model",
     ],
     [

@@ -95,7 +95,7 @@ describe("an order on memory", () => {
     expect(calls.every(({ by }) => by === "owner")).toBe(true);
     expect(notices()).toEqual([expect.stringContaining("I prefer tabs")]);
     const [shown = "", hint = ""] = notices()[0]?.split("\n\n") ?? [];
-    expect(hint).toContain("Roll back");
+    expect(hint).toContain("Roll Back");
     expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: shown }] });
     await carryOut(null);
     expect(edits).toHaveLength(1);
@@ -175,7 +175,7 @@ describe("an order on memory", () => {
     const { say, carryOut, parts, logged } = task({ onEdit });
     await carryOut(say("Remember that I prefer tabs."));
     expect(parts()).toMatchObject([{ level, action: "open_memory", text: expect.stringContaining(words) }]);
-    expect(parts()[0]?.text.includes("Roll back")).toBe(_name === "changed by the gates");
+    expect(parts()[0]?.text.includes("Roll Back")).toBe(_name === "changed by the gates");
     expect(logged).toEqual([]);
   });
 
