@@ -85,7 +85,7 @@ async function intentRows(): Promise<BenchRow[]> {
 
 async function costRows(): Promise<BenchRow[]> {
   const embedder = openEmbedder();
-  const room = createTasksFixture({ embedder });
+  const fixture = createTasksFixture({ embedder });
   const texts = intentSamples("dev").map(({ text }) => text);
   await embedder.embed("warm", signal);
   const ours: number[] = [];
@@ -96,13 +96,13 @@ async function costRows(): Promise<BenchRow[]> {
     await embedder.embed(words, signal);
     bare.push(performance.now() - began);
     began = performance.now();
-    await room.tasks.classifyIntent({ text }, room.context);
+    await fixture.tasks.classifyIntent({ text }, fixture.context);
     ours.push(performance.now() - began);
   }
   const began = performance.now();
   for (const text of texts) intentByRules(text);
   const rules = (performance.now() - began) / texts.length;
-  room.close();
+  fixture.close();
   await embedder.close();
   const median = (values: number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
   return [

@@ -113,11 +113,11 @@ describe("a task, its review and its undo", () => {
 
   it("shows the receipts in the War Room and verifies the ledger", async () => {
     await workbench.command("Lancelot: Open War Room");
-    const room = await workbench.view("war-room");
-    await room.locator("#tab-receipts").click();
-    await room.getByText("edit_file").first().waitFor();
-    await room.getByTestId("verify-ledger").click();
-    await room.locator(".verify-result.good").waitFor();
+    const fixture = await workbench.view("war-room");
+    await fixture.locator("#tab-receipts").click();
+    await fixture.getByText("edit_file").first().waitFor();
+    await fixture.getByTestId("verify-ledger").click();
+    await fixture.locator(".verify-result.good").waitFor();
     await workbench.shot("06-receipts");
     const verified = await runCli(["receipts", "verify", "--data", data]);
     expect(verified.stdout).toContain("is intact");

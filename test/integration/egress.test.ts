@@ -297,19 +297,19 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   describe("from the sandbox", () => {
-    let room: SandboxFixture;
+    let fixture: SandboxFixture;
     beforeAll(() => {
-      room = createSandboxFixture();
-      copyFileSync(server.certificate, join(room.workspace, "certificate.pem"));
+      fixture = createSandboxFixture();
+      copyFileSync(server.certificate, join(fixture.workspace, "certificate.pem"));
     });
-    afterAll(() => room.close());
+    afterAll(() => fixture.close());
 
     it("a command with the network reaches listed hosts through the proxy, and nothing else by any way", async () => {
-      const shell = openOsShell(room, { egress: proxy });
+      const shell = openOsShell(fixture, { egress: proxy });
       const count = seen.length;
       const ran = await runIn(
         shell,
-        room.workspace,
+        fixture.workspace,
         `curl -sS --cacert certificate.pem https://listed.example/page
          curl -sS --cacert certificate.pem https://other.example/ 2>&1
          curl -sS http://listed.example/ 2>&1
@@ -335,12 +335,12 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
 
     it("a command without it has no proxy, no socket and no word, also beside one with it", async () => {
-      const shell = openOsShell(room, { egress: proxy });
-      const with_ = runIn(shell, room.workspace, "echo $HTTPS_PROXY > proxy-url; sleep 2", { network: true });
-      await until("the other runs", () => existsSync(join(room.workspace, "proxy-url")));
+      const shell = openOsShell(fixture, { egress: proxy });
+      const with_ = runIn(shell, fixture.workspace, "echo $HTTPS_PROXY > proxy-url; sleep 2", { network: true });
+      await until("the other runs", () => existsSync(join(fixture.workspace, "proxy-url")));
       const ran = await runIn(
         shell,
-        room.workspace,
+        fixture.workspace,
         `env | grep -i proxy; find / -xdev -type s 2>/dev/null
          HTTPS_PROXY=$(cat proxy-url) curl -sS --connect-timeout 1 --cacert certificate.pem https://listed.example/stolen 2>&1; true`,
       );
@@ -352,9 +352,9 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
 
     it("a command that asks for the network where there is none is not run", async () => {
-      const shell = openOsShell(room);
-      await expect(runIn(shell, room.workspace, "echo x > ran", { network: true })).rejects.toMatchObject({ code: "unavailable" });
-      expect(existsSync(join(room.workspace, "ran"))).toBe(false);
+      const shell = openOsShell(fixture);
+      await expect(runIn(shell, fixture.workspace, "echo x > ran", { network: true })).rejects.toMatchObject({ code: "unavailable" });
+      expect(existsSync(join(fixture.workspace, "ran"))).toBe(false);
       await shell.close();
     });
   });

@@ -24,14 +24,14 @@ import { runs } from "../support/soak.ts";
 
 const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
 const signal = new AbortController().signal;
-const rooms: TasksFixture[] = [];
+const fixtures: TasksFixture[] = [];
 function openFixture(...over: Parameters<typeof createTasksFixture>): TasksFixture {
-  const room = createTasksFixture(...over);
-  rooms.push(room);
-  return room;
+  const fixture = createTasksFixture(...over);
+  fixtures.push(fixture);
+  return fixture;
 }
 afterEach(() => {
-  for (const room of rooms.splice(0)) room.close();
+  for (const fixture of fixtures.splice(0)) fixture.close();
 });
 
 describe.skipIf(missing !== null)("the intent lane", () => {

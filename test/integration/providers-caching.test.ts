@@ -127,17 +127,17 @@ it("leaves a receipt of what it makes and takes away at a provider, and nothing 
   const accounts = createAccounts();
   const server = await startModelServer({ script: inOrder({ text: "Done." }), accounts });
   const yaml = `active: work\nproviders: { work: { kind: gemini, base_url: "${server.url("gemini")}", fast: { model: gemini-3.8-flash } } }\n`;
-  const room = createModelsFixture({ yaml, keys: { GEMINI_API_KEY: "k" } });
+  const fixture = createModelsFixture({ yaml, keys: { GEMINI_API_KEY: "k" } });
   let closed = false;
   try {
-    for (let time = 0; time < 2; time++) await ask(room.models, { system, tools, cacheKey: "quest-1" });
+    for (let time = 0; time < 2; time++) await ask(fixture.models, { system, tools, cacheKey: "quest-1" });
     const made = () =>
-      room.ledger.search({ actionType: "system", limit: 100 }).items.filter(({ actionName }) => actionName.startsWith("models.cache."));
+      fixture.ledger.search({ actionType: "system", limit: 100 }).items.filter(({ actionName }) => actionName.startsWith("models.cache."));
     await expect.poll(() => made().map(({ actionName, status }) => [actionName, status])).toEqual([["models.cache.create", "success"]]);
     // A cache is taken away with its last task; closing takes away what is left.
-    await room.models.release("quest-2");
+    await fixture.models.release("quest-2");
     expect(accounts.kept.length).toBe(1);
-    await room.models.close();
+    await fixture.models.close();
     expect(made().map(({ actionName, status }) => [actionName, status])).toEqual([
       ["models.cache.delete", "success"],
       ["models.cache.create", "success"],
@@ -145,7 +145,7 @@ it("leaves a receipt of what it makes and takes away at a provider, and nothing 
     expect(accounts.kept.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
     closed = true;
   } finally {
-    await room.close();
+    await fixture.close();
     await server.close();
   }
   expect(closed).toBe(true);

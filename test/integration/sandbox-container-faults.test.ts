@@ -19,12 +19,12 @@ const skipped = skippedWithout("engine");
 describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let docker: Dockerode;
-  let room: SandboxFixture;
+  let fixture: SandboxFixture;
   let folder: string;
   let shells: ContainerShell[] = [];
   let lies: FalseEngine[] = [];
   const start = (host = `unix://${engine.socket}`, more: Partial<ContainerDeps> = {}) => {
-    const shell = openContainer(room, host, isolationLimits, more);
+    const shell = openContainer(fixture, host, isolationLimits, more);
     shells.push(shell);
     return shell;
   };
@@ -33,7 +33,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     lies.push(liar);
     return start(`unix://${liar.socket}`);
   };
-  const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, room.workspace, command, more);
+  const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, fixture.workspace, command, more);
   const ours = () => docker.listContainers({ all: true, filters: { label: ["lancelot.host"] } });
   /** Runs it and waits until it speaks. */
   const begun = async (shell: ContainerShell, command: string, more: RunOptions = {}) => {
@@ -46,7 +46,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
   beforeAll(async () => {
     engine = await startEngine();
     docker = new Dockerode({ socketPath: engine.socket });
-    room = createSandboxFixture();
+    fixture = createSandboxFixture();
     folder = mkdtempSync(join(tmpdir(), "lancelot-false-"));
   });
   afterEach(async () => {
@@ -56,7 +56,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     lies = [];
   });
   afterAll(async () => {
-    room.close();
+    fixture.close();
     rmSync(folder, { recursive: true });
     await engine.stop();
   });
@@ -75,7 +75,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
 
   it("is killed under a command: lost, not a hang; and what went on in it ends when the engine is back", async () => {
     const shell = start();
-    const ticks = join(room.workspace, "ticks");
+    const ticks = join(fixture.workspace, "ticks");
     const { running } = await begun(shell, "while :; do echo tick >> ticks; sleep 0.05; done");
     await engine.kill("SIGKILL");
     expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
@@ -150,7 +150,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     let started = 0;
     await expect(run(shell, "echo x > never", { onStarted: () => (started += 1) })).rejects.toMatchObject({ code: "unavailable" });
     expect(started).toBe(0);
-    expect(existsSync(join(room.workspace, "never"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "never"))).toBe(false);
     await shell.close();
     await until("no container is left", async () => (await ours()).length === 0);
   });

@@ -67,9 +67,9 @@ describe("what is remembered, in the prompt", () => {
   it("counts in what a prompt takes", () => {
     const memory = "The port is 8443. ".repeat(100);
     const without = context().measure(around, wish);
-    const room = context().measure({ ...around, memory }, wish);
-    expect(room.fixed - without.fixed).toBeGreaterThanOrEqual(estimateTokens(memory) - 1);
-    expect(without.limit - room.limit).toBe(room.fixed - without.fixed);
+    const budget = context().measure({ ...around, memory }, wish);
+    expect(budget.fixed - without.fixed).toBeGreaterThanOrEqual(estimateTokens(memory) - 1);
+    expect(without.limit - budget.limit).toBe(budget.fixed - without.fixed);
   });
 
   it("is told with how to use it where the memory tools are offered, and not where they are not", () => {

@@ -52,13 +52,13 @@ describe("what Lancelot says of itself", () => {
   });
 
   it("of the real tools is short, and names each of them", () => {
-    const room = createToolsFixture();
-    const tools = room.tools.list();
+    const fixture = createToolsFixture();
+    const tools = fixture.tools.list();
     const text = describeSelf(state({ tools }), limits);
     for (const tool of tools) expect(text).toContain(tool.name);
     expect(text).toContain("diagnostics (");
     expect(estimateTokens(text)).toBeLessThan(700);
-    room.close();
+    fixture.close();
   });
 });
 

@@ -164,10 +164,7 @@ describe("an export of the ledger", () => {
 
   it("ends in words when it is stopped, and as it came when the program is at fault", async () => {
     fill(1);
-    expect(await words(ledger.export({ format: "ledger" }, AbortSignal.abort()))).toEqual([
-      "cancelled",
-      expect.any(String),
-    ]);
+    expect(await words(ledger.export({ format: "ledger" }, AbortSignal.abort()))).toEqual(["cancelled", expect.any(String)]);
     const fault = new TypeError("a fault");
     const failing = exportReceipts(
       {
@@ -312,10 +309,7 @@ describe("the check of an export", () => {
   it("tells in words when it cannot be made", async () => {
     fill(3);
     const { file } = await ledger.export({ format: "ledger" });
-    expect(await words(verifyExport(path(file), { signal: AbortSignal.abort() }))).toEqual([
-      "cancelled",
-      expect.any(String),
-    ]);
+    expect(await words(verifyExport(path(file), { signal: AbortSignal.abort() }))).toEqual(["cancelled", expect.any(String)]);
     expect(await words(verifyExport(path("nowhere")))).toEqual(["not_found", "There is no such file."]);
     await expect(verifyExport(path(""))).rejects.toMatchObject({
       code: "unavailable",

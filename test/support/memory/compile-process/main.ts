@@ -20,21 +20,21 @@ const Wish = z.object({
 const soul = { text: "Your constitution (soul v7).\nMission: Keep the harbour of İstanbul running.", version: "v7" };
 
 const wish = Wish.parse(JSON.parse(process.argv[2] ?? "{}"));
-const room = openCompilerFixture({ dataDir: wish.dataDir, now: () => wish.now, soul });
-if (wish.fill !== undefined) room.put(shuffled(remembered(wish.fill.items, wish.fill.seed), wish.fill.seed));
-for (const item of remembered(wish.disturb, `other ${String(process.pid)}`, `${workspace}-other`)) room.put([item]);
+const fixture = openCompilerFixture({ dataDir: wish.dataDir, now: () => wish.now, soul });
+if (wish.fill !== undefined) fixture.put(shuffled(remembered(wish.fill.items, wish.fill.seed), wish.fill.seed));
+for (const item of remembered(wish.disturb, `other ${String(process.pid)}`, `${workspace}-other`)) fixture.put([item]);
 
 const texts: string[] = [];
 for (let round = 0; round < wish.compile; round += 1) {
   for (const objective of objectives) {
     for (const mode of ["normal", "crusader"] as const) {
       for (const chat of [undefined, { marker: "0123456789abcdef", small: false }, { marker: "0123456789abcdef", small: true }]) {
-        texts.push(room.compile({ objective, mode, chat, questId: "q1" }).renderedPrompt);
+        texts.push(fixture.compile({ objective, mode, chat, questId: "q1" }).renderedPrompt);
       }
     }
   }
 }
-room.close();
+fixture.close();
 
 const { locale, timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 process.stdout.write(

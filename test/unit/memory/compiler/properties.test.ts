@@ -113,20 +113,20 @@ const soul = {
 };
 
 let folders: string[];
-let rooms: CompilerFixture[];
+let fixtures: CompilerFixture[];
 let settings = MemorySettings.parse({});
 beforeAll(() => {
   folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), "lancelot-compiler-")));
-  rooms = folders.map((dataDir) => openCompilerFixture({ dataDir, soul, settings: () => settings }));
+  fixtures = folders.map((dataDir) => openCompilerFixture({ dataDir, soul, settings: () => settings }));
 });
 afterAll(() => {
-  for (const room of rooms) room.close();
+  for (const fixture of fixtures) fixture.close();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-const fill = (room: CompilerFixture, items: readonly WantedItem[]): void => {
-  room.empty();
-  room.put(items);
+const fill = (fixture: CompilerFixture, items: readonly WantedItem[]): void => {
+  fixture.empty();
+  fixture.put(items);
 };
 
 describe("whatever is remembered", () => {
@@ -134,12 +134,12 @@ describe("whatever is remembered", () => {
     fc.assert(
       fc.property(memories, budgets, wishes, (items, limits, wish) => {
         settings = settingsOf(limits);
-        const [room] = rooms;
-        if (room === undefined) return;
-        fill(room, items);
-        const context = room.compile(wish);
+        const [fixture] = fixtures;
+        if (fixture === undefined) return;
+        fill(fixture, items);
+        const context = fixture.compile(wish);
         withinBudgets(context, limits, wish.maxTokens);
-        goodCandidates(context, items, room, wish);
+        goodCandidates(context, items, fixture, wish);
       }),
       { numRuns: 120 },
     );
@@ -149,7 +149,7 @@ describe("whatever is remembered", () => {
     fc.assert(
       fc.property(memories, budgets, wishes, fc.string(), (items, limits, wish, seed) => {
         settings = settingsOf(limits);
-        const [one, other] = rooms;
+        const [one, other] = fixtures;
         if (one === undefined || other === undefined) return;
         fill(one, items);
         const renamed = items.map((item, index) => ({ ...item, id: `${String(999 - index)}-${item.id}` }));
@@ -175,7 +175,7 @@ function withinBudgets(context: CompiledContext, limits: Budgets, maxTokens: num
 function goodCandidates(
   context: CompiledContext,
   items: readonly WantedItem[],
-  room: CompilerFixture,
+  fixture: CompilerFixture,
   { questId, chat }: { questId: string | null; chat: { small: boolean } | undefined },
 ): void {
   const { includedItemIds: included, excluded, renderedPrompt } = context;
@@ -195,7 +195,7 @@ function goodCandidates(
       expect(seen && lasting).toBe(true);
       if (item.tier === "working") expect(ofTask).toBe(true);
       expect(item.kind === "message" && item.tier === "episodic").toBe(false);
-      expect(room.filter(item.content)).toBeNull();
+      expect(fixture.filter(item.content)).toBeNull();
       if (chat !== undefined) expect(item.content).not.toContain(marker);
       expect(renderedPrompt).toContain(`- ${oneLine(item.content)}`);
     } else if (item.content.startsWith(`n${item.id.slice(1)}n `)) {

@@ -2,14 +2,14 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { ableModel, createTasksFixture, scripted, type TasksFixture } from "../../../support/models/tasks-fixture.ts";
 
-let room: TasksFixture | undefined;
+let fixture: TasksFixture | undefined;
 function open(...over: Parameters<typeof createTasksFixture>): TasksFixture {
-  room = createTasksFixture(...over);
-  return room;
+  fixture = createTasksFixture(...over);
+  return fixture;
 }
 afterEach(() => {
-  room?.close();
-  room = undefined;
+  fixture?.close();
+  fixture = undefined;
   vi.useRealTimers();
 });
 
