@@ -45,8 +45,8 @@ async function askReference(): Promise<(question: string) => { seen: PutForward[
   const server = await startReferenceServer(folder, everything);
   const answers = new Map<string, PutForward[]>();
   for (const { ask } of set.questions) {
-    const words = ask.match(/[\p{L}\p{N}_-]+/gu) ?? [];
-    const longest = words.toSorted((a, b) => b.length - a.length)[0] ?? ask;
+    const message = ask.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+    const longest = message.toSorted((a, b) => b.length - a.length)[0] ?? ask;
     const whole = await server.search(ask);
     const names = whole.length > 0 ? whole : await server.search(longest);
     answers.set(

@@ -13,7 +13,7 @@ describe("the editor's own models", () => {
     fixture = await openEditorFixture({
       extensions: [await modelExtension()],
       settings: { "chat.disableAIFeatures": false },
-      owners: { "config/models.yaml": "active: editor\n" },
+      dataFiles: { "config/models.yaml": "active: editor\n" },
     });
     chat = await openChat(fixture.workbench);
   });

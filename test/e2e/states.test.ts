@@ -72,7 +72,7 @@ describe("with a model", () => {
   let chat: Frame;
   const cart = () => join(fixture.workspace, "src/cart.js");
   const card = () => chat.locator("section.approval");
-  const told = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
+  const reported = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
 
   beforeAll(async () => {
     fixture = await openEditorFixture({
@@ -147,7 +147,7 @@ describe("with a model", () => {
     await workbench.page.keyboard.type("that would break the tests");
     await workbench.page.keyboard.press("Enter");
     await said(chat, "I leave it.").waitFor();
-    expect(told()).toContain("that would break the tests");
+    expect(reported()).toContain("that would break the tests");
     expect(existsSync(cart())).toBe(true);
   });
 
@@ -170,7 +170,7 @@ describe("with a model", () => {
     await newTask(chat);
     await send(chat, "Read the secrets");
     await said(chat, "I may not read them.").waitFor();
-    expect(told()).toContain("Environment files contain keys and passwords");
+    expect(reported()).toContain("Environment files contain keys and passwords");
     expect(JSON.stringify(server.requests)).not.toContain("TOKEN=1234");
   });
 
@@ -206,7 +206,7 @@ describe("with a model", () => {
     await send(chat, "Ask me");
     await chat.getByTestId("option:Blue").click();
     await said(chat, "So be it.").waitFor();
-    expect(told()).toContain("Blue");
+    expect(reported()).toContain("Blue");
   });
 
   it("completes files and commands, and recalls what was said, by the keyboard", async () => {

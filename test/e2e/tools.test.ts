@@ -27,7 +27,7 @@ describe("commands", () => {
     fixture = await openEditorFixture({
       // Then a terminal's lines are in the page, to be read.
       settings: { "terminal.integrated.gpuAcceleration": "off" },
-      owners: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
+      dataFiles: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
       script: byWords({
         "Run the tests": [run("node --test"), { text: "One test fails." }],
         "Write by a command": [run(writing), { text: "It is written." }],

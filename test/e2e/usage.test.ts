@@ -24,7 +24,7 @@ describe("usage and cost", () => {
 
   beforeAll(async () => {
     fixture = await openEditorFixture({
-      owners: { "config/prices.yaml": prices },
+      dataFiles: { "config/prices.yaml": prices },
       script: byWords({
         "What is here": [{ text: "A small shop.", usage }],
         "And what else": [{ text: "Its tests.", usage }],

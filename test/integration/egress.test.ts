@@ -65,7 +65,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
 
   interface Answer {
     readonly status: number;
-    readonly words: string;
+    readonly message: string;
     readonly body: string;
     readonly socket: Socket;
   }
@@ -113,15 +113,15 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   }
 
   it("leads a command with leave to a listed host, and tells what went over it", async () => {
-    const told: EgressConnection[] = [];
-    const grant = await proxy.grant((connection) => void told.push(connection));
+    const reported: EgressConnection[] = [];
+    const grant = await proxy.grant((connection) => void reported.push(connection));
     const { status, socket } = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "listed.example:443");
     expect(status).toBe(200);
     expect(await page(socket, "listed.example")).toContain("hello from listed.example");
-    await until("it is told", () => told.length === 1);
-    expect(told).toEqual([{ host: "listed.example", allowed: true, bytes: expect.any(Number) as number, reason: null }]);
-    expect(told[0]?.bytes).toBeGreaterThan(500);
-    expect(seen.at(-1)).toEqual(told[0]);
+    await until("it is told", () => reported.length === 1);
+    expect(reported).toEqual([{ host: "listed.example", allowed: true, bytes: expect.any(Number) as number, reason: null }]);
+    expect(reported[0]?.bytes).toBeGreaterThan(500);
+    expect(seen.at(-1)).toEqual(reported[0]);
     await grant.revoke();
   });
 
@@ -154,12 +154,12 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     ["nothing", ":443", 400, ""],
     ["no port", "listed.example", 400, ""],
     ["a word for a port", "listed.example:https", 400, ""],
-  ])("refuses %s and says why", async (_name, target, status, words) => {
+  ])("refuses %s and says why", async (_name, target, status, message) => {
     const before = server.requests.length;
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), target);
     expect(answer.status).toBe(status);
-    expect(answer.body).toContain(words);
+    expect(answer.body).toContain(message);
     expect(seen.at(-1)).toMatchObject({ allowed: false, bytes: 0, reason: expect.any(String) as string });
     expect(server.requests.length).toBe(before);
     await grant.revoke();

@@ -67,7 +67,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-const leftovers = () => readdirSync(fixture.workspace).filter((name) => name.startsWith(".lancelot-"));
+const stagingFolders = () => readdirSync(fixture.workspace).filter((name) => name.startsWith(".lancelot-"));
 
 describe("git_clone", () => {
   it("clones over HTTP into a new folder, with its history", async () => {
@@ -79,7 +79,7 @@ describe("git_clone", () => {
     expect(fixture.read("project/dir/b.txt")).toBe("b\n");
     expect(fixture.gitIn(fixture.path("project"), "log", "--format=%s %D")).toContain("First HEAD -> main");
     expect(fixture.gitIn(fixture.path("project"), "status", "--porcelain")).toBe("");
-    expect(leftovers()).toEqual([]);
+    expect(stagingFolders()).toEqual([]);
     expect(fixture.ledger.get(outcome.receiptId ?? "")).toMatchObject({ status: "success", outputs: { path: "project", files: 2 } });
     expect(await fixture.run("git_clone", { url: `${server.url}/project.git` })).toMatchObject({
       text: expect.stringContaining("already exists"),
@@ -122,12 +122,12 @@ describe("git_clone", () => {
   it.each<[string, string, RegExp]>([
     ["a repository that is not there", "missing.git", /no repository at/],
     ["a name in the path that is an option", "--upload-pack=x", /no repository at|not done|Blocked/],
-  ])("says so of %s, and leaves nothing", async (_what, name, words) => {
+  ])("says so of %s, and leaves nothing", async (_what, name, content) => {
     open(networked);
     const { text, isError } = await fixture.run("git_clone", { url: `${server.url}/${name}`, path: "there" });
-    expect([isError, words.test(text)]).toEqual([true, true]);
+    expect([isError, content.test(text)]).toEqual([true, true]);
     expect(existsSync(fixture.path("there"))).toBe(false);
-    expect(leftovers()).toEqual([]);
+    expect(stagingFolders()).toEqual([]);
   });
 
   it("does not follow to another address", async () => {
@@ -152,7 +152,7 @@ describe("git_clone", () => {
     controller.abort();
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
     if (process.platform === "linux") await vi.waitFor(() => expect(processesNaming(server.url)).toEqual([]));
-    expect(leftovers()).toEqual([]);
+    expect(stagingFolders()).toEqual([]);
   });
 
   it("leaves nothing for good when its host is killed: the next start and the next clone clean up", async () => {
@@ -173,21 +173,21 @@ describe("git_clone", () => {
       await once(child, "exit");
     };
     await killOne();
-    expect(leftovers()).toHaveLength(1);
+    expect(stagingFolders()).toHaveLength(1);
     // Its own is still at work, and one of another machine may be.
     const mine = stagingFolder(fixture.workspace);
     const theirs = join(fixture.workspace, basename(mine).replace(/clone-[0-9a-f]{8}/, "clone-00000000"));
     const old = join(fixture.workspace, basename(theirs).replace(/-[0-9a-z]+-(?=[0-9a-f]{16}$)/, "-aaaaaa-"));
     for (const folder of [mine, theirs, old, fixture.path(".lancelot-clone-of-mine")]) put(join(folder, "f"), "f\n");
     expect(await sweepStaging(fixture.workspace)).toHaveLength(2);
-    expect(leftovers().sort()).toEqual([basename(mine), basename(theirs), ".lancelot-clone-of-mine"].sort());
+    expect(stagingFolders().sort()).toEqual([basename(mine), basename(theirs), ".lancelot-clone-of-mine"].sort());
     await killOne();
-    expect(leftovers()).toHaveLength(4);
+    expect(stagingFolders()).toHaveLength(4);
     await server.close();
     await serve();
     publish();
     expect(await fixture.run("git_clone", { url: `${server.url}/project.git`, path: "other/deep/copy" })).toMatchObject({ isError: false });
-    expect(leftovers()).toHaveLength(3);
+    expect(stagingFolders()).toHaveLength(3);
     expect(existsSync(fixture.path("other/deep/copy/a.txt"))).toBe(true);
     expect(existsSync(fixture.path("deep"))).toBe(false);
   });
@@ -197,11 +197,11 @@ describe("git_clone", () => {
     ["git would start a program", "ext::sh -c touch%20pwned", "start a program"],
     ["an option stands for it", "--upload-pack=touch pwned", "start a program"],
     ["ssh would be told an option", "ssh://-oProxyCommand=touch/x", "start a program"],
-  ])("is denied when %s", async (_what, url, words) => {
+  ])("is denied when %s", async (_what, url, content) => {
     open();
     const outcome = await fixture.run("git_clone", { url, path: "there" });
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toContain(words);
+    expect(outcome.text).toContain(content);
     expect(existsSync(fixture.path("there"))).toBe(false);
     expect(server.requests).toEqual([]);
   });
@@ -364,11 +364,11 @@ describe("git_push", () => {
     ["metadata", "https://169.254.169.254/o/p.git", "always blocked"],
     ["http elsewhere", "http://example.invalid/o/p.git", "https address"],
     ["an option", "--receive-pack=x", "https address"],
-  ])("is refused for %s", async (_what, url, words) => {
+  ])("is refused for %s", async (_what, url, content) => {
     open({ networkEnabled: () => true });
     fixture.git("config", "remote.origin.url", url);
     const outcome = await fixture.run("git_push", {});
-    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringContaining(words)]);
+    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringContaining(content)]);
   });
 
   it("is not done when the network is off, nor when the owner says no", async () => {
@@ -397,11 +397,11 @@ describe("git_push", () => {
 });
 
 /** Processes of this machine whose command line names something. */
-function processesNaming(words: string): string[] {
+function processesNaming(content: string): string[] {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(words);
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(content);
     } catch {
       return false;
     }

@@ -107,12 +107,12 @@ describe("a repository full of traps", () => {
         home,
         posture: "autonomous",
       });
-      const told: string[] = [];
+      const reported: string[] = [];
       try {
         fixture.answer("allow_once");
         for (const [tool, args] of calls(trap)) {
           const { text, isError, card } = await fixture.run(tool, args, { signal: AbortSignal.timeout(600_000) });
-          told.push(`${tool} ${JSON.stringify(args)}: ${text}`);
+          reported.push(`${tool} ${JSON.stringify(args)}: ${text}`);
           expect({ tool, sprung: existsSync(world.canary) || existsSync(join(base, "ambient")) }).toEqual({ tool, sprung: false });
           expect(text).not.toContain("private words");
           expect(text).not.toContain("for a reason of its own");
@@ -127,7 +127,7 @@ describe("a repository full of traps", () => {
       expect(outsideOf(world, trap)).toEqual(before);
       for (const name of ["owned", "x", "mirror/owned", "copy/owned"]) expect(existsSync(join(world.repo, name))).toBe(false);
       if (process.env["TRAPS_TOLD"] !== undefined)
-        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${trap.name}\n${told.join("\n---\n")}\n`);
+        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${trap.name}\n${reported.join("\n---\n")}\n`);
       if (trap.springs === undefined) return;
       // It does spring when git is run as it comes, so its silence above says something.
       const again = build(trap, number + 1000);

@@ -32,8 +32,8 @@ function open(over: Parameters<typeof openLocal>[0] = {}): Local {
   return local;
 }
 
-async function ask(words: string, over: { maxTokens?: number; onText?: () => void; signal?: AbortSignal } = {}): Promise<Finished> {
-  const request = { system: "", messages: [{ role: "user" as const, content: [{ type: "text" as const, text: words }] }], tools: [] };
+async function ask(sentence: string, over: { maxTokens?: number; onText?: () => void; signal?: AbortSignal } = {}): Promise<Finished> {
+  const request = { system: "", messages: [{ role: "user" as const, content: [{ type: "text" as const, text: sentence }] }], tools: [] };
   const call = { model: "", maxTokens: over.maxTokens ?? 20, temperature: 1, thinking: undefined };
   for await (const event of local.provider.stream(request, call, over.signal ?? new AbortController().signal)) {
     if (event.type === "text") over.onText?.();
@@ -95,13 +95,13 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     const pid = local.pid() ?? 0;
     const cpu = () => Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(" ")[13]);
     const before = cpu();
-    let words = 0;
-    const running = ask("A sentence of a long report. ".repeat(150), { onText: () => words++ });
+    let sentence = 0;
+    const running = ask("A sentence of a long report. ".repeat(150), { onText: () => sentence++ });
     const failed = expect(running).rejects.toMatchObject(killed);
     await vi.waitFor(() => expect(cpu()).toBeGreaterThan(before + 30), { interval: 5 });
     process.kill(pid, "SIGKILL");
     await failed;
-    expect(words).toBe(0);
+    expect(sentence).toBe(0);
     isDegraded(/SIGKILL/, /next request/);
   });
 
@@ -117,7 +117,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
       },
     });
     const failed = expect(running).rejects.toMatchObject(killed);
-    const waiting = ["Two.", "Three.", "Four."].map((words) => ask(words));
+    const waiting = ["Two.", "Three.", "Four."].map((sentence) => ask(sentence));
     await failed;
     for (const done of await Promise.all(waiting)) expect(done.usage.outputTokens).toBeGreaterThan(0);
     expect(local.degraded()).toBeNull();

@@ -38,7 +38,7 @@ const tools: ToolSchema[] = [
     },
   },
 ];
-const user = (words: string): ModelMessage => ({ role: "user", content: [{ type: "text", text: words }] });
+const user = (expectedText: string): ModelMessage => ({ role: "user", content: [{ type: "text", text: expectedText }] });
 type Finished = Extract<ModelEvent, { type: "done" }>;
 
 async function ask(

@@ -117,17 +117,17 @@ describe("model servers on this machine", () => {
 });
 
 describe("a server the owner chooses", () => {
-  const owners = '# mine\nversion: "1.0"\nproviders:\n  # at work\n  work: { kind: anthropic, fast: { model: some-model } }\n';
+  const userYaml = '# mine\nversion: "1.0"\nproviders:\n  # at work\n  work: { kind: anthropic, fast: { model: some-model } }\n';
 
   it.each<PlayedKind>(["ollama", "llama-server", "lm-studio", "vllm"])(
     "%s answers from then on, and nothing was written before",
     async (kind) => {
       const server = await play(kind, ["qwen3:4b"], { words: "Hello from here." });
-      const fixture = createModelsFixture({ yaml: owners });
+      const fixture = createModelsFixture({ yaml: userYaml });
       open.push(fixture);
       const file = join(fixture.dataDir, "config/models.yaml");
       await fixture.models.localOperations.servers(signal());
-      expect(readFileSync(file, "utf8")).toBe(owners);
+      expect(readFileSync(file, "utf8")).toBe(userYaml);
       const { provider, model } = await fixture.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal());
       expect([provider, model]).toEqual([kind, "qwen3:4b"]);
       const text = readFileSync(file, "utf8");
@@ -150,7 +150,7 @@ describe("a server the owner chooses", () => {
 
   it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and answers in words are parsed instead", async (schema) => {
     const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
-    const fixture = createModelsFixture({ yaml: owners });
+    const fixture = createModelsFixture({ yaml: userYaml });
     open.push(fixture);
     await fixture.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());
     const [found] = (await fixture.models.localOperations.servers(signal())).filter(({ provider }) => provider !== null);
@@ -168,7 +168,7 @@ describe("a server the owner chooses", () => {
 
   it("must be there, offer the model, and be on this machine", async () => {
     const server = await play("vllm", ["m"]);
-    const fixture = createModelsFixture({ yaml: owners });
+    const fixture = createModelsFixture({ yaml: userYaml });
     open.push(fixture);
     const use = (url: string, model: string) => failure(fixture.models.localOperations.useServer(url, model, signal()));
     expect(await use(`${server.origin}/v1`, "other")).toMatchObject({
@@ -181,7 +181,7 @@ describe("a server the owner chooses", () => {
     expect(await use(`${server.origin}/v1`, "m")).toMatchObject({
       code: "not_found",
     });
-    expect(readFileSync(join(fixture.dataDir, "config/models.yaml"), "utf8")).toBe(owners);
+    expect(readFileSync(join(fixture.dataDir, "config/models.yaml"), "utf8")).toBe(userYaml);
   });
 
   it("is not written while the environment decides, or the owner's file is broken", async () => {

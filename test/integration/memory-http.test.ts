@@ -101,12 +101,15 @@ describe("memory over HTTP", () => {
   });
 
   it("without the owner token is the agent: core waits, and the two published routes let it in once", async () => {
-    const wish = fact("The tests of this project are run with npm test.", {
+    const options = fact("The tests of this project are run with npm test.", {
       target: "core:workspace_state",
       provenance: { source: "agent" },
     });
     for (const path of ["/memory/promote/ID", "/memory/quarantine/ID/approve"]) {
-      const edited = await as("memory.edit", post("/memory/edit", { ...wish, content: `${wish.content} (${path.length})` }, server.token));
+      const edited = await as(
+        "memory.edit",
+        post("/memory/edit", { ...options, content: `${options.content} (${path.length})` }, server.token),
+      );
       expect(edited).toMatchObject({ outcome: "quarantined" });
       const { items } = await as("memory.quarantine", get("/memory/quarantine?status=pending&limit=5", server.token));
       expect(items.map(({ id }) => id)).toEqual([edited.quarantineId]);

@@ -28,9 +28,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const database = (): Database.Database => new Database(join(data, "lancelot.sqlite"));
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...words: string[]) {
+function lancelot(...args: string[]) {
   const env = { ...process.env, LANCELOT_DATA: data };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: join(folder, "shop"), encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: join(folder, "shop"), encoding: "utf8", env });
   return { status, stdout, stderr };
 }
 

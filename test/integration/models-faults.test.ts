@@ -9,7 +9,7 @@ import { ask, createModelsFixture, failure, type ModelsFixture } from "../suppor
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
 const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g", XAI_API_KEY: "key-x" };
-const words = "Twelve letters and then a good many more of them.";
+const sentence = "Twelve letters and then a good many more of them.";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -35,10 +35,10 @@ providers:
 
 describe.each(kinds)("%s", (kind) => {
   it.each(["http429", "http500", "http502", "http503", "http529"] as const)("is asked again after %s", async (fault) => {
-    const server = await start(inOrder({ fault }, { fault }, { text: words }));
+    const server = await start(inOrder({ fault }, { fault }, { text: sentence }));
     const { models, waits, receipts } = fixture(kind, server.url(kind));
     const { text, events } = await ask(models, {});
-    expect(text).toBe(words);
+    expect(text).toBe(sentence);
     expect(events.flatMap((event) => (event.type === "retry" ? [event.attempt] : []))).toEqual([2, 3]);
     expect(waits).toEqual([500, 1000]);
     expect(receipts().map(({ status, metadata }) => [status, metadata["attempt"]])).toEqual([
@@ -49,9 +49,9 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("waits as long as Retry-After says", async () => {
-    const server = await start(inOrder({ fault: "http429", retryAfter: 7 }, { text: words }));
+    const server = await start(inOrder({ fault: "http429", retryAfter: 7 }, { text: sentence }));
     const { models, waits } = fixture(kind, server.url(kind));
-    expect((await ask(models, {})).text).toBe(words);
+    expect((await ask(models, {})).text).toBe(sentence);
     expect(waits).toEqual([7000]);
   });
 
@@ -76,7 +76,7 @@ describe.each(kinds)("%s", (kind) => {
   it.each(["cut", "cut_clean", "error_event"] as const)(
     "is asked again after a stream with %s, and what it streamed is taken back",
     async (fault) => {
-      const server = await start(inOrder({ text: words, fault }, { text: "The whole answer." }));
+      const server = await start(inOrder({ text: sentence, fault }, { text: "The whole answer." }));
       const { models, receipts } = fixture(kind, server.url(kind));
       const { text, events, done } = await ask(models, {});
       expect(text).toBe("The whole answer.");
@@ -89,13 +89,13 @@ describe.each(kinds)("%s", (kind) => {
   );
 
   it.each(["cut", "cut_clean"] as const)("is asked again after %s of a stream in pieces of one byte", async (fault) => {
-    const server = await start(inOrder({ text: "größer 日本 🛡️ und mehr davon", fault, chunkBytes: 1 }, { text: words }));
+    const server = await start(inOrder({ text: "größer 日本 🛡️ und mehr davon", fault, chunkBytes: 1 }, { text: sentence }));
     const { models } = fixture(kind, server.url(kind));
-    expect((await ask(models, {})).text).toBe(words);
+    expect((await ask(models, {})).text).toBe(sentence);
   });
 
   it.each(["hang", "hang_midway"] as const)("is asked once more after %s, and the connection is closed", async (fault) => {
-    const server = await start(inOrder({ text: words, fault }));
+    const server = await start(inOrder({ text: sentence, fault }));
     const { models, receipts } = fixture(kind, server.url(kind), {
       limits: fault === "hang" ? { firstTokenMs: 150 } : { firstTokenMs: 10_000, idleMs: 150 },
     });
@@ -106,9 +106,9 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("may answer slowly, as long as it goes on", async () => {
-    const server = await start(inOrder({ text: words.repeat(8), fault: "slow", delayMs: 40 }));
+    const server = await start(inOrder({ text: sentence.repeat(8), fault: "slow", delayMs: 40 }));
     const { models, waits } = fixture(kind, server.url(kind), { limits: { firstTokenMs: 1000, idleMs: 1000 } });
-    expect((await ask(models, {})).text).toBe(words.repeat(8));
+    expect((await ask(models, {})).text).toBe(sentence.repeat(8));
     expect(waits).toEqual([]);
   });
 
@@ -163,7 +163,7 @@ it("opens the receipt before the request leaves", async () => {
   let pending: string[] = [];
   const server = await start(() => {
     pending = made.receipts().map(({ status }) => status);
-    return { text: words };
+    return { text: sentence };
   });
   const made = fixture("openai_compatible", server.url("openai_compatible"));
   await ask(made.models, {});
@@ -172,7 +172,7 @@ it("opens the receipt before the request leaves", async () => {
 });
 
 it("keeps prompts out of receipts but for the bounded end of the last message, without secrets", async () => {
-  const server = await start(inOrder({ text: words }));
+  const server = await start(inOrder({ text: sentence }));
   const { models, receipts } = fixture("openai_compatible", server.url("openai_compatible"));
   const secret = `ghp_${"aB3dE6gH9".repeat(4)}`;
   await ask(models, { system: "S".repeat(5000), words: `token ${secret} ${"long ".repeat(2000)}` });
@@ -183,7 +183,7 @@ it("keeps prompts out of receipts but for the bounded end of the last message, w
 });
 
 it("answers several at once and ends all of them when the room closes", async () => {
-  const server = await start(inOrder({ text: words, fault: "hang_midway" }));
+  const server = await start(inOrder({ text: sentence, fault: "hang_midway" }));
   const { models } = fixture("anthropic", server.url("anthropic"));
   const asked = [failure(ask(models, {})), failure(ask(models, {})), failure(ask(models, {}))];
   await server.requested(3);

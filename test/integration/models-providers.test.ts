@@ -166,12 +166,12 @@ describe.each(kinds)("a task over %s", (kind) => {
     const server = await start(inOrder({}), { keys: ["another"] });
     const { models, receipts } = fixture(server, kind);
     const error = await failure(ask(models, {}));
-    const words = "API key";
-    expect(error.message).toContain(words);
+    const sentence = "API key";
+    expect(error.message).toContain(sentence);
     expect(error.data).toMatchObject({ action: "set_key", retryable: false });
     expect(receipts().length).toBe(1);
     const { providers } = await models.list("work", new AbortController().signal);
-    expect(providers[0]?.problem).toContain(words);
+    expect(providers[0]?.problem).toContain(sentence);
   });
 });
 

@@ -134,8 +134,8 @@ describe("a task", () => {
         topic === "message" && "parts" in payload && payload.parts.some((part) => part.type === "text" && payload.role === "assistant"),
     );
     expect(shown?.payload).toMatchObject({ answeredBy: { model: "quick", decisionId: (await decisions())[0]?.id } });
-    const told = events.flatMap((event) => (event.topic === "routed" ? [event.payload.success] : []));
-    expect(told).toEqual([null, true, null, true, null, true, null, true]);
+    const reported = events.flatMap((event) => (event.topic === "routed" ? [event.payload.success] : []));
+    expect(reported).toEqual([null, true, null, true, null, true, null, true]);
     // Each decision's receipt hangs under its turn.
     const trace = JSON.stringify((await handlers["receipts.trace"]({ questId: first.questId }, call)).roots);
     expect(trace.match(/"actionName":"router\.decide"/g)).toHaveLength(4);

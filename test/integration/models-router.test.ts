@@ -157,13 +157,13 @@ describe("a decision", () => {
   it("is kept, told twice and receipted under the turn, with rationale and alternatives", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = fixture(server, { router: "failover: [local]\n", local: localIn({ status: "ready" }) });
-    const told: RouterDecision[] = [];
-    made.models.onChange((change) => "routed" in change && told.push(change.routed));
+    const reported: RouterDecision[] = [];
+    made.models.onChange((change) => "routed" in change && reported.push(change.routed));
     const turn = made.ledger.open({ actionType: "system", actionName: "turn", inputs: {}, riskTier: "T0" });
     await ask(made.models, {}, undefined, { task: { type: "edit", text: "Deploy it" }, parentId: turn });
     const [kept] = decisionsOf(made);
-    expect(told.map(({ success }) => success)).toEqual([null, true]);
-    expect(told[1]).toEqual(kept);
+    expect(reported.map(({ success }) => success)).toEqual([null, true]);
+    expect(reported[1]).toEqual(kept);
     expect(kept).toMatchObject({
       taskType: "edit",
       lane: "flagship_deep",
@@ -312,11 +312,11 @@ providers:
     [{ provider: "work", lane: "local_utility" as const }, "invalid_params", "not on this machine"],
     [{ provider: "local", model: "x" }, "invalid_params", "for one task"],
     [{ provider: "xai" }, "unavailable", "no API key"],
-  ])("is refused when it is %j", async (override, code, words) => {
+  ])("is refused when it is %j", async (override, code, expectedText) => {
     const { made } = await two();
     const error = await failure(made.models.checkOverride(override).then(() => Promise.reject(new Error("accepted"))));
     expect(error.code).toBe(code);
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(expectedText);
   });
 
   it.each([{}, { provider: "other" }, { lane: "flagship_deep" as const }, { model: "anything" }, { lane: "local_utility" as const }])(

@@ -114,7 +114,7 @@ describe("places for commands", () => {
   }
 
   /** What one fault of the first place comes to while there is a second one that works. */
-  const table: [Fault, { does: "first" | "second" | "neither"; words: RegExp; failover: boolean; health: string }][] = [
+  const table: [Fault, { does: "first" | "second" | "neither"; expectedText: RegExp; failover: boolean; health: string }][] = [
     ["none", { does: "first", words: /exit 0: hello/, failover: false, health: "ok" }],
     ["down", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
     ["silent", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
@@ -129,10 +129,10 @@ describe("places for commands", () => {
 
   it.each(table)(
     "%s: the command is run once or not at all, and the receipts tell by whom",
-    async (fault, { does, words, failover, health }) => {
+    async (fault, { does, expectedText, failover, health }) => {
       const [one, two] = open(["one", fault], ["two", "none"]);
       const outcome = await fixture.run("sh", { command: "echo hello; echo x >> ran" });
-      expect(outcome.text).toMatch(words);
+      expect(outcome.text).toMatch(expectedText);
       expect([one?.begun.length, two?.begun.length]).toEqual(does === "first" ? [1, 0] : does === "second" ? [0, 1] : [0, 0]);
       expect(healthOf("one")?.status).toBe(health);
       const own = fixture.ledger.get(outcome.receiptId ?? "");
@@ -155,11 +155,11 @@ describe("places for commands", () => {
     ["bug", /failed.* No other provider/],
     ["slow", /within/],
     ["fails_begun", /failed after it had started/],
-  ])("%s alone: a clear error", async (fault, words) => {
+  ])("%s alone: a clear error", async (fault, expectedText) => {
     open(["one", fault]);
     const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
     expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
@@ -316,11 +316,11 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
       /ripgrep.*Reinstall/,
     ],
     ["is ended mid-call", () => program("rg", 'case "$*" in *--regexp*) kill -9 $$;; esac'), /ended|killed|terminated|interrupted/],
-  ])("ripgrep that %s: a clear error", async (_, make, words) => {
+  ])("ripgrep that %s: a clear error", async (_, make, expectedText) => {
     open(make());
     const outcome = await search();
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
   });
 
   it("ripgrep that says it is well and is ended each time is found out, and comes back", async () => {
@@ -496,9 +496,9 @@ describe("a whole host", () => {
     expect(before.items.map(({ id }) => id)).toEqual(
       expect.arrayContaining(["file-ops", "ripgrep", "git", "container", "host", "web-gate", "declared-commands"]),
     );
-    let told = 0;
+    let reported = 0;
     at.events.listen(({ topic }) => {
-      if (topic === "providers") told += 1;
+      if (topic === "providers") reported += 1;
     });
     const { ok, items } = await at.call("tools.health", {});
     expect(ok).toBe(items.every(({ health }) => health.status === "ok" || health.status === "off"));
@@ -510,7 +510,7 @@ describe("a whole host", () => {
       host: "off",
       "web-gate": "off",
     });
-    expect(told).toBeGreaterThan(0);
+    expect(reported).toBeGreaterThan(0);
     expect((await at.call("tools.providers", {})).items).toEqual(items);
   });
 

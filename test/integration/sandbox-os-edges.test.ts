@@ -326,7 +326,7 @@ describe("where there is no sandbox", () => {
     ["/proc cannot be mounted", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /container/],
     ["something is gone", "bwrap: Can't find source path /x/y: No such file or directory", /no longer exists/],
     ["it fails in another way", "bwrap: Something else", /Something else/],
-  ])("says what to do when %s", async (_name, said, words) => {
+  ])("says what to do when %s", async (_name, said, expectedText) => {
     const other = openOsShell(fixture, {
       program: program(
         `case "$1" in --version) echo bubblewrap 0.8.0;; --help) echo "--size BYTES --disable-userns";; *) echo "${said}" >&2; exit 1;; esac`,
@@ -335,7 +335,7 @@ describe("where there is no sandbox", () => {
     const health = await other.probe();
     expect(health).toMatchObject({
       status: "down",
-      message: expect.stringMatching(words) as string,
+      message: expect.stringMatching(expectedText) as string,
       nextStep: expect.any(String) as string,
     });
     await expect(runIn(other, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });

@@ -39,12 +39,12 @@ describe("a sandbox of macOS that does not hold", () => {
     ["lets everything through", 'exec "$@"', /reads the home folder, writes beside the workspace, reaches the network/],
     ["cannot be started", "echo 'sandbox_apply: Operation not permitted' >&2; exit 71", /sandbox_apply/],
     ["is not there", null, /is not there/],
-  ])("is found out and runs nothing: it %s", async (_name, text, words) => {
+  ])("is found out and runs nothing: it %s", async (_name, text, expectedText) => {
     const shell =
       text === null
         ? openOsShell(fixture, { platform: "darwin", program: join(fixture.outside, "none"), env: { ...process.env, HOME: home } })
         : open(text);
-    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringMatching(words) as string });
+    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringMatching(expectedText) as string });
     await expect(runIn(shell, fixture.workspace, "echo x > ran")).rejects.toMatchObject({ code: "unavailable" });
     expect(existsSync(join(fixture.workspace, "ran"))).toBe(false);
     expect(readdirSync(join(fixture.workspace, "..")).filter((name) => name.startsWith("lancelot-probe"))).toEqual([]);

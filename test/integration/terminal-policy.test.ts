@@ -13,9 +13,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-function explain(...words: string[]) {
+function explain(...args: string[]) {
   const place = ["--workspace", join(base, "proj"), "--data", join(base, "data")];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, "policy", ...words, ...place], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, "policy", ...args, ...place], { encoding: "utf8" });
   return { status, stdout, stderr };
 }
 

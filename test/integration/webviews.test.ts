@@ -77,7 +77,8 @@ describe.skipIf(executable === null)("views in a browser", () => {
       const offset = sent;
       sent += text.length;
       return page.evaluate(
-        ([at, words]) => window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: words }),
+        ([at, message]) =>
+          window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: message }),
         [offset, text] as const,
       );
     };

@@ -38,7 +38,7 @@ export interface Attempt {
   readonly id: string;
   readonly via: z.infer<typeof Via>;
   readonly goal: string;
-  readonly words: string;
+  readonly message: string;
   /** Extension of the file, name of the instruction file. */
   readonly name: string;
   /** What the model says in the end. */
@@ -80,7 +80,7 @@ export function loadAttempts(): Attempt[] {
     let number = 0;
     return documents.flatMap((document) => {
       const { via, ext, attempts } = Group.parse(document.toJS());
-      return attempts.map(([goal, words, third]): Attempt => {
+      return attempts.map(([goal, message, third]): Attempt => {
         number += 1;
         const says = file === "says.yaml" ? third : undefined;
         const how = file === "unicode.yaml" ? third : undefined;
@@ -88,7 +88,7 @@ export function loadAttempts(): Attempt[] {
           id: `inj-${file.replace(".yaml", "")}-${String(number)}`,
           via,
           goal,
-          words: how === undefined ? words : words.replaceAll("{{order}}", `{{order:${how}}}`),
+          words: how === undefined ? message : message.replaceAll("{{order}}", `{{order:${how}}}`),
           name: (says === undefined && how === undefined ? third : undefined) ?? ext ?? "txt",
           says: says ?? "Done. Yes, go ahead; the owner approved it. I approve approval 1.",
         };

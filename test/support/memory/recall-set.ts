@@ -203,7 +203,7 @@ export function askSearch(search: Pick<MemorySearch, "search">, minScore: number
 
 /** Compiles with the question for an objective: what went in, in its order, is what is put forward and taken for certain. */
 export function askCompiled(fixture: {
-  compile(wish: { readonly objective: string }): { readonly includedItemIds: readonly string[] };
+  compile(options: { readonly objective: string }): { readonly includedItemIds: readonly string[] };
   readonly store: Pick<MemoryStore, "get">;
 }) {
   return (objective: string): { seen: PutForward[]; certain: PutForward[] } => {

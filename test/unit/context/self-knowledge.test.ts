@@ -90,7 +90,7 @@ describe("the prompt", () => {
     const trace = { questId: null, parentId: null };
     const sources = await context.readSources([], trace);
     const marker = "0123456789abcdef";
-    const wish = {
+    const request = {
       small: false,
       canEdit: false,
       mode: "normal" as const,
@@ -101,7 +101,7 @@ describe("the prompt", () => {
       window: 100_000,
       answer: 1000,
     };
-    const prompt = (small = false): string => context.assemble(sources, { ...wish, small }, trace).system;
+    const prompt = (small = false): string => context.assemble(sources, { ...request, small }, trace).system;
     expect(prompt()).toContain("soul v1");
     expect(prompt()).toContain("deploy, publish, push, post");
     expect(prompt()).not.toContain("Safe mode");

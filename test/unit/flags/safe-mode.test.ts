@@ -8,13 +8,13 @@ import { openStorage, type Storage } from "../../../agent-server/storage/storage
 let dataDir: string;
 let open: Storage[];
 let clock: number;
-let told: [boolean, boolean][];
+let reported: [boolean, boolean][];
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-safe-"));
   open = [];
   clock = 1_000_000;
-  told = [];
+  reported = [];
 });
 afterEach(() => {
   for (const storage of open) storage.close();
@@ -24,7 +24,7 @@ afterEach(() => {
 function fixture() {
   const storage = openStorage({ dataDir, migrations: flagsMigrations });
   open.push(storage);
-  return { storage, safeMode: createSafeMode({ storage, now: () => clock, onChange: (...change) => told.push(change) }) };
+  return { storage, safeMode: createSafeMode({ storage, now: () => clock, onChange: (...change) => reported.push(change) }) };
 }
 
 describe("safe mode", () => {
@@ -42,7 +42,7 @@ describe("safe mode", () => {
     fixture().safeMode.set(true);
     clock += 251;
     expect(here.enabled()).toBe(true);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [true, true],
       [true, false],
     ]);
@@ -64,7 +64,7 @@ describe("safe mode", () => {
     expect(await handlers["tools.safeMode"]({ enabled: true }, call)).toEqual({ enabled: true });
     await handlers["tools.safeMode"]({ enabled: true }, call);
     expect(await handlers["tools.safeMode"]({ enabled: false }, call)).toEqual({ enabled: false });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [true, true],
       [false, true],
     ]);

@@ -588,7 +588,7 @@ describe("whatever happens", () => {
           /** Decisions since a rule was last confirmed, and by day. */
           const inAll = new Map<string, number>();
           const byDay = new Map<string, number>();
-          let told = 0;
+          let reported = 0;
           for (const [one, window, which] of steps) {
             const at = windows[window];
             const about = keys[which];
@@ -598,7 +598,7 @@ describe("whatever happens", () => {
               case "deny":
                 at.storage.transaction(() => {
                   for (let index = 0; index < one.times; index += 1) {
-                    told += 1;
+                    reported += 1;
                     at.learning.observe({
                       ...{
                         key: about,
@@ -607,7 +607,7 @@ describe("whatever happens", () => {
                         riskLevel: "medium",
                         heldBy: one.heldBy ? "held" : null,
                       },
-                      ...{ questId: `q${told % 4}`, approvalId: `a${told}`, at: new Date(own.clock).toISOString() },
+                      ...{ questId: `q${reported % 4}`, approvalId: `a${reported}`, at: new Date(own.clock).toISOString() },
                     });
                   }
                 });
@@ -618,8 +618,8 @@ describe("whatever happens", () => {
                 expect(accepted.has(found.id)).toBe(true);
                 at.storage.transaction(() => {
                   for (let index = 0; index < one.times; index += 1) {
-                    told += 1;
-                    if (!at.learning.used(found.id, { questId: null, receiptId: `${found.id}-${told}` })) continue;
+                    reported += 1;
+                    if (!at.learning.used(found.id, { questId: null, receiptId: `${found.id}-${reported}` })) continue;
                     inAll.set(found.id, (inAll.get(found.id) ?? 0) + 1);
                     const day = `${found.id}${new Date(own.clock).toISOString().slice(0, 10)}`;
                     byDay.set(day, (byDay.get(day) ?? 0) + 1);

@@ -159,20 +159,20 @@ describe("the receipts of trust", () => {
     const declined = pending()[0]?.id ?? "";
     host.trust.decide(declined, "decline");
     const undone = tell("rollback");
-    const words = (from: string, to: string, times: number) =>
+    const messageOf = (from: string, to: string, times: number) =>
       expect.stringMatching(new RegExp(` ${times} times .* at ${from}\\..* to ${to}:`)) as string;
     const all = receipts();
     expect(all.map(({ name, by, riskTier, step, why }) => [name, by, riskTier, step, why])).toEqual([
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["accept", "user_interaction", "T3", "T3 T2", undefined],
-      ["propose", "system", "T2", "T2 T1", words("T2", "T1", 100)],
+      ["propose", "system", "T2", "T2 T1", messageOf("T2", "T1", 100)],
       ["accept", "user_interaction", "T2", "T2 T1", undefined],
       ["revoke", "user_interaction", "T3", "T2 T3", undefined],
       ["reset", "system", "T2", "T1 T2", expect.any(String)],
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["accept", "user_interaction", "T3", "T3 T2", undefined],
       ["reset", "system", "T3", "T2 T3", expect.any(String)],
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["decline", "user_interaction", "T3", "T3 T3", undefined],
     ]);
     expect(all[1]).toMatchObject({
@@ -354,17 +354,17 @@ describe("invalid keys", () => {
 
 describe("recorded outcomes", () => {
   it("is forgotten after 90 days, at most once a day", () => {
-    const told = () => host.storage.db.prepare("SELECT count(*) FROM trust_outcomes").pluck().get();
+    const reported = () => host.storage.db.prepare("SELECT count(*) FROM trust_outcomes").pluck().get();
     tell("success");
     fixture.clock += 90 * 86_400_000;
     tell("success");
-    expect(told()).toBe(2);
+    expect(reported()).toBe(2);
     fixture.clock += 86_400_000 - 1;
     tell("success");
-    expect(told()).toBe(3);
+    expect(reported()).toBe(3);
     fixture.clock += 1;
     tell("success");
-    expect(told()).toBe(3);
+    expect(reported()).toBe(3);
   });
 });
 

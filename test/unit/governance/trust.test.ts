@@ -568,17 +568,17 @@ describe("whatever happens", () => {
             /** The lowest tier that may hold: the owner's last word, raised by every loss. */
             const lowest = keys.map((): Tier => defaultTier);
             const held = keys.map(() => false);
-            let told = 0;
+            let reported = 0;
             for (const [one, window, which] of steps) {
               const at = windows[window];
               const about = keys[which];
               if (at === undefined || about === undefined) throw new Error("There are two of each.");
               const decided = () => at.trust.tier(about, defaultTier) ?? defaultTier;
               const say = (result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}) => {
-                told += 1;
+                reported += 1;
                 at.trust.outcome({
                   ...{ key: about, defaultTier, decidedTier: decided(), heldBy: null, changesFiles: false, result, questId: null },
-                  ...{ receiptId: `r${told}`, ...more },
+                  ...{ receiptId: `r${reported}`, ...more },
                 });
                 if (more.receiptId === undefined) held[which] = more.heldBy !== undefined && more.heldBy !== null;
               };
@@ -589,7 +589,7 @@ describe("whatever happens", () => {
                   });
                   break;
                 case "outcome":
-                  if (one.replay && told > 0) {
+                  if (one.replay && reported > 0) {
                     // The same key and receipt told again as a success never changes anything.
                     const before = JSON.stringify(at.trust.list(10));
                     const last = at.storage.db

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { imageOf } from "../../../agent-server/memory/item-rows.ts";
 import type { Author, ItemImage, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
-import { agent, gated, type HostWish, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, gated, type HostOptions, type MemoryHost, MemoryFolder, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
 let host: MemoryHost;
 let clock: number;
-const open = (more: HostWish = {}): MemoryHost => folder.host({ now: () => clock, ...more });
+const open = (more: HostOptions = {}): MemoryHost => folder.host({ now: () => clock, ...more });
 beforeEach(() => {
   folder = new MemoryFolder();
   clock = 1_000_000;
@@ -20,7 +20,7 @@ type Edit = Partial<ProposedEdit> & Pick<ProposedEdit, "op">;
 function commit(reason: string, edits: readonly Edit[], author: Author = owner): string {
   clock += 1_000;
   return host.commits.apply(
-    edits.map((edit) => gated(wish({ target: "archival", ...edit }))),
+    edits.map((edit) => gated(proposedEdit({ target: "archival", ...edit }))),
     author,
     { reason, parentId: null },
   ).commitId;
@@ -180,7 +180,7 @@ describe("one commit", () => {
 
   it("that is open is dropped", () => {
     const { commitId } = host.commits.begin(agent, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), agent, null);
     expect(back(commitId)).toEqual({ commitId: null, rolledBack: [commitId], diff: [] });
     expect(host.commits.get(commitId).status).toBe("abandoned");
     expect(host.commits.staged(commitId).edits).toEqual([]);
@@ -216,8 +216,8 @@ describe("one commit", () => {
     const other = open({ workspace: "/projects/b" });
     other.commits.apply(
       [
-        gated(wish({ op: "replace", target: "core:human", selector: "rule", content: "other rule" })),
-        gated(wish({ op: "insert", target: "archival", content: "of b" })),
+        gated(proposedEdit({ op: "replace", target: "core:human", selector: "rule", content: "other rule" })),
+        gated(proposedEdit({ op: "insert", target: "archival", content: "of b" })),
       ],
       owner,
       { reason: "a secret of b", parentId: null },
@@ -346,7 +346,7 @@ describe("the last commits", () => {
 
   it("do not reach those that waiting edits alone are left of", () => {
     const { commitId } = host.commits.begin(agent, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "A" }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "A" }), agent, null);
     host.commits.finish(commitId, agent, null);
     expect(refusalOf(() => last(1))).toMatch(/only 0 /iu);
     expect(host.quarantine.pending()).toBe(1);
@@ -375,7 +375,7 @@ describe("snapshots", () => {
     const first = commit("first", [insert("A")]);
     const other = open({ workspace: "/projects/b", settings: { snapshots: 3 } });
     for (const content of ["1", "2", "3", "4"]) {
-      other.commits.apply([gated(wish({ op: "insert", target: "archival", content }))], owner, { reason: "", parentId: null });
+      other.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content }))], owner, { reason: "", parentId: null });
       commit("event", [insert(content, { target: "episodic" })], { by: "system", questId: null });
       commit("nothing", []);
     }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CoreBlock, CoreBlockName } from "../../../agent-server/contract/memory.ts";
 import { estimateTokens } from "../../../agent-server/context/context.ts";
 import { anEntry, type CompilerFixture, type CompilerFixtureOptions, openCompilerFixture } from "../../support/memory/compiler-fixture.ts";
-import { agent, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, MemoryFolder, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
 let fixtures: CompilerFixture[];
@@ -81,9 +81,9 @@ describe("core blocks", () => {
   it("have the version of the commits that changed them, which outlives the images of those commits", () => {
     const host = folder.host({ settings: { snapshots: 1 } });
     const fixture = open();
-    const change = (edit: Parameters<typeof wish>[0], by = owner): string => {
+    const change = (edit: Parameters<typeof proposedEdit>[0], by = owner): string => {
       const { commitId } = host.commits.begin(by, "because");
-      host.commits.edit(commitId, wish(edit), by, null);
+      host.commits.edit(commitId, proposedEdit(edit), by, null);
       host.commits.finish(commitId, by, null);
       return commitId;
     };
@@ -105,7 +105,7 @@ describe("core blocks", () => {
     const host = folder.host();
     const { commitId } = host.commits.begin(owner, "because");
     for (const content of ["One.", "Two.", "Three."]) {
-      host.commits.edit(commitId, wish({ op: "insert", target: "core:mission", content }), owner, null);
+      host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:mission", content }), owner, null);
     }
     expect(block(open(), "mission").version).toBe(0);
     host.commits.finish(commitId, owner, null);
@@ -116,7 +116,12 @@ describe("core blocks", () => {
     const host = folder.host();
     const fixture = open();
     const { commitId } = host.commits.begin(agent, "because");
-    const staged = host.commits.edit(commitId, wish({ op: "insert", target: "core:mission", content: "Ship the crane." }), agent, null);
+    const staged = host.commits.edit(
+      commitId,
+      proposedEdit({ op: "insert", target: "core:mission", content: "Ship the crane." }),
+      agent,
+      null,
+    );
     expect(staged.outcome).toBe("quarantined");
     host.commits.finish(commitId, agent, null);
     expect(host.quarantine.pending()).toBe(1);
@@ -127,8 +132,8 @@ describe("core blocks", () => {
   it("of another workspace do not count here, those of everywhere do", () => {
     const there = folder.host({ workspace: "/projects/b" });
     const { commitId } = there.commits.begin(owner, "because");
-    there.commits.edit(commitId, wish({ op: "insert", target: "core:mission", content: "Theirs." }), owner, null);
-    there.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "Prefers tabs." }), owner, null);
+    there.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:mission", content: "Theirs." }), owner, null);
+    there.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "Prefers tabs." }), owner, null);
     there.commits.finish(commitId, owner, null);
     const fixture = open();
     expect(block(fixture, "mission")).toMatchObject({ text: "", version: 0 });

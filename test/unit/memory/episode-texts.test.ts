@@ -18,7 +18,7 @@ describe("a time in words", () => {
     [3_600_000, "1 hour"],
     [3_900_000, "1 hour 5 minutes"],
     [7_260_000, "2 hours 1 minute"],
-  ])("%i ms: %s", (ms, words) => expect(durationText(ms)).toBe(words));
+  ])("%i ms: %s", (ms, expectedText) => expect(durationText(ms)).toBe(expectedText));
 });
 
 describe("an experience", () => {
@@ -78,7 +78,7 @@ describe("a summary by rules", () => {
         const messages = said.map(([role, text], index) => message(role, text, index));
         const text = summaryByRules(messages, most);
         expect(text.length).toBeLessThanOrEqual(most);
-        expect(text.isWellFormed() || said.some(([, words]) => !words.isWellFormed())).toBe(true);
+        expect(text.isWellFormed() || said.some(([, expectedText]) => !expectedText.isWellFormed())).toBe(true);
         expect(summaryByRules(structuredClone(messages), most)).toBe(text);
         expect(transcript(messages, most).length).toBeLessThanOrEqual(most + 5);
       }),

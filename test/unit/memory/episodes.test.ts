@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepOptions } from "../../support/memory/upkeep-fixture.ts";
 
 let fixture: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => (fixture = openUpkeepFixture(wish));
+const open = (options: UpkeepOptions = {}): UpkeepFixture => (fixture = openUpkeepFixture(options));
 beforeEach(() => void open());
 afterEach(() => fixture.remove());
 
@@ -25,7 +25,7 @@ describe("a task that ended", () => {
     ]);
     expect(fixture.found("zeppelin")).toEqual(expect.arrayContaining(["message-m1", "message-m2"]));
     expect(fixture.receipts("memory.messages")).toMatchObject([{ questId: "q1", outputs: { added: 2, removed: 0 } }]);
-    expect(fixture.told.changes).toBeGreaterThan(0);
+    expect(fixture.reported.changes).toBeGreaterThan(0);
   });
 
   it("is an experience, as a commit of the system's with its receipt", () => {

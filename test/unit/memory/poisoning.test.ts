@@ -61,16 +61,16 @@ describe("poisoning", () => {
   afterAll(() => fixture.remove());
 
   it("comes in at least 150 ways, beside at least 60 ordinary facts", () => {
-    expect(new Set(poisonings.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
+    expect(new Set(poisonings.map(({ texts, said: message }) => `${texts.join()} ${String(message)}`)).size).toBeGreaterThanOrEqual(150);
     expect(new Set(poisonings.map(({ via }) => via)).size).toBe(9);
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
 
   /** An agent that obeys tries everything it can. */
-  function obey({ texts, said: words }: Poisoning): { archival: string[] } {
+  function obey({ texts, said: message }: Poisoning): { archival: string[] } {
     const { memory } = fixture;
     evidence["message:quoting"] =
-      words === null ? said(`What do you make of this?\n${texts.map((text) => `> ${text}`).join("\n")}`) : said(words);
+      message === null ? said(`What do you make of this?\n${texts.map((text) => `> ${text}`).join("\n")}`) : said(message);
     const archival: string[] = [];
     for (const provenance of claims) {
       const { commitId } = memory.begin(agent, "what was read");

@@ -257,11 +257,11 @@ describe("the method receipts.export", () => {
 describe("the method receipts.verify", () => {
   it("tells how far it is, and its end", async () => {
     for (let index = 0; index < 15_000; index += 1) ledger.record(opening(), { status: "success" });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     let clock = 0;
-    const handlers = receiptsHandlers({ ledger, emit: (topic, payload) => told.push([topic, payload]), now: () => (clock += 100) });
+    const handlers = receiptsHandlers({ ledger, emit: (topic, payload) => reported.push([topic, payload]), now: () => (clock += 100) });
     expect(await handlers["receipts.verify"]({}, { owner: false, signal: new AbortController().signal })).toMatchObject({ ok: true });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["verifying", { done: 20_000, total: 30_000 }],
       ["verifying", { done: 30_000, total: 30_000 }],
     ]);

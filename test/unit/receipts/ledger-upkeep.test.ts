@@ -204,14 +204,14 @@ describe("a receipt that cannot be closed", () => {
 });
 
 describe("a ledger that was changed from outside", () => {
-  const words =
+  const content =
     "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.";
 
   it("takes no entry without its head", () => {
     const { ledger, storage } = folder.host();
     dropTriggers(storage);
     storage.db.exec("DELETE FROM ledger_head");
-    expect(() => ledger.open(opening())).toThrow(expect.objectContaining({ code: "unavailable", message: words }));
+    expect(() => ledger.open(opening())).toThrow(expect.objectContaining({ code: "unavailable", message: content }));
   });
 
   it("takes no entry in the place of another", () => {
@@ -221,7 +221,7 @@ describe("a ledger that was changed from outside", () => {
     expect(() => ledger.open(opening())).toThrow(
       expect.objectContaining({
         code: "unavailable",
-        message: words,
+        message: content,
         cause: expect.objectContaining({ code: "SQLITE_CONSTRAINT_PRIMARYKEY" }) as unknown,
       }),
     );

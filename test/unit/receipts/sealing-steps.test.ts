@@ -66,7 +66,7 @@ function sealing(more: Partial<SealingDeps> = {}, at: LedgerHost = { ledger, sto
     ...more,
   });
 }
-const words = async (work: Promise<unknown>): Promise<unknown> => {
+const messageOf = async (work: Promise<unknown>): Promise<unknown> => {
   try {
     await work;
   } catch (error) {
@@ -181,7 +181,7 @@ describe("a sealing", () => {
         if (step === "written") harm();
       },
     });
-    expect(await words(one.run())).toEqual(["internal", message]);
+    expect(await messageOf(one.run())).toEqual(["internal", message]);
     expect(segments()).toEqual([]);
     expect(rows(storage)[0]?.seq).toBe(1);
     // The file is written anew.
@@ -209,7 +209,7 @@ describe("a sealing", () => {
     ledger.get("is projected");
     dropTriggers(storage);
     harm();
-    expect(await words(sealing().run())).toEqual([
+    expect(await messageOf(sealing().run())).toEqual([
       "conflict",
       "Entry 15 of the ledger was modified, so it is not sealed. Verify the receipts for details.",
     ]);
@@ -251,7 +251,7 @@ describe("a sealing", () => {
         return Promise.resolve();
       },
     });
-    expect(await words(one.run())).toEqual(["conflict", "Another window is sealing old receipts."]);
+    expect(await messageOf(one.run())).toEqual(["conflict", "Another window is sealing old receipts."]);
     expect(segments()).toEqual([]);
     // The other's lease is left alone.
     expect(storage.db.prepare("SELECT count(*) FROM leases").pluck().get()).toBe(1);
@@ -274,7 +274,7 @@ describe("a sealing", () => {
   it("is stopped in words, also when its database is closed", async () => {
     fill(60);
     time += 11 * day;
-    expect(await words(sealing().run(AbortSignal.abort()))).toEqual(["cancelled", expect.any(String)]);
+    expect(await messageOf(sealing().run(AbortSignal.abort()))).toEqual(["cancelled", expect.any(String)]);
     expect(segments()).toEqual([]);
     const other = folder.host(() => time);
     const closing = sealing(
@@ -285,7 +285,7 @@ describe("a sealing", () => {
       },
       other,
     );
-    expect(await words(closing.run())).toEqual(["cancelled", expect.any(String)]);
+    expect(await messageOf(closing.run())).toEqual(["cancelled", expect.any(String)]);
     expect((await ledger.verify()).ok).toBe(true);
   });
 

@@ -340,9 +340,9 @@ describe("another key", () => {
     expect(signer.degraded()).not.toBeNull();
     await signer.rotate();
     expect(signer.degraded()).toBeNull();
-    const words = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
-    await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: words });
-    expect(signerOf(null).degraded()).toBe(words);
+    const messageOf = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
+    await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: messageOf });
+    expect(signerOf(null).degraded()).toBe(messageOf);
   });
 });
 
@@ -462,13 +462,13 @@ describe("the keys in the key store", () => {
       ]),
     );
     const keys = keysIn(store);
-    const words = (name: string): Record<string, unknown> => ({
+    const messageOf = (name: string): Record<string, unknown> => ({
       code: "unavailable",
       message: `The key store entry ${name} cannot be parsed, so the receipts are not signed.`,
     });
-    await expect(keys.ring()).rejects.toMatchObject(words(reservedSecrets.ledgerKey));
-    await expect(keys.keptHead()).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));
-    await expect(keys.keepHead({ seq: 1, hash: "h", at: 1 })).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));
+    await expect(keys.ring()).rejects.toMatchObject(messageOf(reservedSecrets.ledgerKey));
+    await expect(keys.keptHead()).rejects.toMatchObject(messageOf(reservedSecrets.ledgerHeads));
+    await expect(keys.keepHead({ seq: 1, hash: "h", at: 1 })).rejects.toMatchObject(messageOf(reservedSecrets.ledgerHeads));
     expect(store.entries.get(reservedSecrets.ledgerHeads)).toBe(text);
   });
 

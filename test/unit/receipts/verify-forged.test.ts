@@ -59,7 +59,7 @@ const setBody = (seq: number, body: string) => sql("UPDATE ledger SET body = ? W
 type Problem = NonNullable<Verification["firstBad"]>["problem"];
 
 // Ten receipts: entries 1 to 20.
-const cases: [what: string, tamper: () => void, seq: number, problem: Problem, words: string][] = [
+const cases: [what: string, tamper: () => void, seq: number, problem: Problem, expectedText: string][] = [
   [
     "a body that is no JSON, with its hash",
     () => sql("UPDATE ledger SET body = 'nonsense', hash = ? WHERE seq = 7", hashEntry(rowAt(7).prev_hash, "nonsense")),
@@ -158,13 +158,13 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
 ];
 
 describe("verification of a forged ledger", () => {
-  it.each(cases)("finds %s", async (_, tamper, seq, problem, words) => {
+  it.each(cases)("finds %s", async (_, tamper, seq, problem, expectedText) => {
     fill(10);
     dropTriggers(storage);
     tamper();
     const { ok, firstBad } = await ledger.verify();
     expect(ok).toBe(false);
-    expect(firstBad).toMatchObject({ seq, problem, message: `Entry ${seq} ${words}` });
+    expect(firstBad).toMatchObject({ seq, problem, message: `Entry ${seq} ${expectedText}` });
   });
 });
 
@@ -188,9 +188,9 @@ describe("verification of a long ledger", () => {
       v: 1,
     };
     storage.transaction(() => createAppend(storage.db)(Array.from({ length: 20_700 }, () => entry)));
-    const told: unknown[] = [];
-    expect(await ledger.verify(undefined, (...far) => told.push(far))).toMatchObject({ ok: true, entries: 20_700 });
-    expect(told).toEqual([
+    const reported: unknown[] = [];
+    expect(await ledger.verify(undefined, (...far) => reported.push(far))).toMatchObject({ ok: true, entries: 20_700 });
+    expect(reported).toEqual([
       [10_000, 20_700],
       [20_000, 20_700],
       [20_700, 20_700],
@@ -235,7 +235,7 @@ describe("verification of what was sealed", () => {
       .split("\n");
   const write = (name: string, all: readonly string[]) => writeFileSync(file(name), gzipSync(`${all.join("\n")}\n`));
 
-  it.each<[what: string, tamper: () => unknown, seq: number, problem: Problem, words: string]>([
+  it.each<[what: string, tamper: () => unknown, seq: number, problem: Problem, expectedText: string]>([
     [
       "everything after it removed",
       () => sql("DELETE FROM ledger"),
@@ -290,13 +290,13 @@ describe("verification of what was sealed", () => {
       () => sql("UPDATE ledger_signatures SET hash = 'x' WHERE seq = 100"),
       ...([100, "signature", expect.stringContaining("has a forged signature") as unknown as string] as const),
     ],
-  ])("finds %s", async (_, tamper, seq, problem, words) => {
+  ])("finds %s", async (_, tamper, seq, problem, expectedText) => {
     await sealed();
     tamper();
     const { firstBad } = await ledger.verify();
     expect(firstBad).toMatchObject({ seq, problem });
-    if (typeof words === "string") expect(firstBad?.message).toBe(`Entry ${seq} ${words}`);
-    else expect(firstBad?.message).toEqual(words);
+    if (typeof expectedText === "string") expect(firstBad?.message).toBe(`Entry ${seq} ${expectedText}`);
+    else expect(firstBad?.message).toEqual(expectedText);
   });
 
   it.each([

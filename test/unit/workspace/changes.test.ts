@@ -209,21 +209,21 @@ describe("changes under review (supervised posture)", () => {
       fc.asyncProperty(pick, pick, fc.boolean(), async (theirs, mine, first) => {
         const path = `g${number++}.txt`;
         // Ten blocks of three lines: the quest edits the first line of some, the owner the last line of others.
-        const owners = mine.filter((block) => !theirs.includes(block));
+        const ownBlocks = mine.filter((block) => !theirs.includes(block));
         fixture.write(path, base);
         const proposed = theirs.reduce((text, block) => text.replace(`line ${block * 3 + 1}\n`, `line ${block * 3 + 1} QUEST\n`), base);
         const { changeId } = await fixture.run("write_file", { path, content: proposed }, { quest: path });
         if (first) await fixture.tools.changes.decide(changeId ?? "", "accept", [0]);
         fixture.write(
           path,
-          owners.reduce((text, block) => text.replace(`line ${block * 3 + 2}\n`, `line ${block * 3 + 2} OWNER\n`), fixture.read(path)),
+          ownBlocks.reduce((text, block) => text.replace(`line ${block * 3 + 2}\n`, `line ${block * 3 + 2} OWNER\n`), fixture.read(path)),
         );
         const open = fixture.tools.changes.get(changeId ?? "").change.status === "pending";
         const change = open ? await fixture.tools.changes.decide(changeId ?? "", "accept") : null;
         const text = fixture.read(path);
         expect(change?.problem ?? null).toBeNull();
         for (const block of theirs) expect(text).toContain(`line ${block * 3 + 1} QUEST\n`);
-        for (const block of owners) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
+        for (const block of ownBlocks) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
         expect(text.split("\n")).toHaveLength(31);
       }),
       { numRuns: 20 },

@@ -279,14 +279,14 @@ describe("encodings of files", () => {
     ],
     ["a program", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0]), /a program \(12 bytes\), not a text file/],
     ["gzip", Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0]), /gzip-compressed data/],
-  ])("do not exist for %s, which is refused", async (_what, bytes, words) => {
+  ])("do not exist for %s, which is refused", async (_what, bytes, message) => {
     fixture.write("b.bin", bytes);
     for (const [tool, args] of Object.entries({
       edit_file: { path: "b.bin", old_text: "a", new_text: "b" },
       write_file: { path: "b.bin", content: "x" },
       apply_patch: { patch: "--- a/b.bin\n+++ b/b.bin\n@@ -1 +1 @@\n-a\n+b\n" },
     }))
-      expect([tool, (await fixture.run(tool, args)).text]).toEqual([tool, expect.stringMatching(words)]);
+      expect([tool, (await fixture.run(tool, args)).text]).toEqual([tool, expect.stringMatching(message)]);
     expect(readFileSync(fixture.path("b.bin"))).toEqual(bytes);
   });
 });

@@ -168,13 +168,13 @@ describe("git_commit", () => {
       },
       /Another git process/,
     ],
-  ])("changes nothing when %s", async (_what, prepare, words) => {
+  ])("changes nothing when %s", async (_what, prepare, expectedText) => {
     open();
     prepare();
     const before = [fixture.git("rev-parse", "main"), readFileSync(fixture.path(".git/index")).toString("hex")];
     const outcome = await fixture.run("git_commit", { message: "No", paths: ["a.txt"] });
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
     rmSync(fixture.path(".git/refs/heads/main.lock"), { force: true });
     expect([fixture.git("rev-parse", "main"), readFileSync(fixture.path(".git/index")).toString("hex")]).toEqual(before);
   });
@@ -329,12 +329,12 @@ describe("git_checkout", () => {
     ],
     ["a folder in the place of a file", () => fixture.write("extra.txt/deep", "mine\n"), /^extra\.txt is untracked/],
     ["in a merge", () => put(fixture.path(".git/MERGE_HEAD"), fixture.git("rev-parse", "HEAD")), /merge is in progress/],
-  ])("is refused where something %s would be lost", async (_what, prepare, words) => {
+  ])("is refused where something %s would be lost", async (_what, prepare, expectedText) => {
     withSide();
     prepare();
     const before = [fixture.git("status", "--porcelain", "--ignored"), fixture.git("rev-parse", "HEAD")];
     const outcome = await fixture.run("git_checkout", { ref: "side" });
-    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringMatching(words)]);
+    expect([outcome.isError, outcome.text]).toEqual([true, expect.stringMatching(expectedText)]);
     expect([fixture.git("status", "--porcelain", "--ignored"), fixture.git("rev-parse", "HEAD")]).toEqual(before);
     expect(fixture.git("symbolic-ref", "--short", "HEAD").trim()).toBe("main");
   });
@@ -429,14 +429,14 @@ describe("undo of a task", () => {
     ["went on from the commit", () => fixture.git("commit", "-q", "--allow-empty", "-m", "Mine"), "changed since"],
     ["pushed it", () => fixture.git("update-ref", "refs/remotes/origin/main", "HEAD"), "was pushed or tagged"],
     ["began a merge", () => put(fixture.path(".git/MERGE_HEAD"), fixture.git("rev-parse", "HEAD")), "merge is in progress"],
-  ])("leaves a commit when the owner %s, and says so", async (_what, act, words) => {
+  ])("leaves a commit when the owner %s, and says so", async (_what, act, expectedText) => {
     open();
     await fixture.run("write_file", { path: "a.txt", content: "two\n" });
     await fixture.run("git_commit", { message: "Two" });
     act();
     const at = fixture.git("rev-parse", "HEAD");
     const { conflicts } = await fixture.tools.checkpoints.restore({ questId: "q1" });
-    expect(conflicts.some(({ message }) => message.includes(words))).toBe(true);
+    expect(conflicts.some(({ message }) => message.includes(expectedText))).toBe(true);
     expect(fixture.git("rev-parse", "HEAD")).toBe(at);
   });
 

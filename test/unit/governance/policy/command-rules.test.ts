@@ -139,7 +139,7 @@ describe("a rule", () => {
 
   it("takes a star for any text, a question mark for one character, and all else for itself", () => {
     const rule = ruleOf('sub: ["a* b?"]\n        operand: ["x.y"]\n        operands_only: ["(z)/*"]');
-    expect(rule?.sub.map((words) => words.map(String))).toEqual([["/^a.*$/s", "/^b.$/s"]]);
+    expect(rule?.sub.map((expectedText) => expectedText.map(String))).toEqual([["/^a.*$/s", "/^b.$/s"]]);
     expect(rule?.operand?.map(String)).toEqual(["/^x\\.y$/s"]);
     expect(rule?.operandsOnly?.map(String)).toEqual(["/^\\(z\\)\\/.*$/s"]);
   });

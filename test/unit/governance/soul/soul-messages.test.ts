@@ -94,9 +94,9 @@ describe("what the owner is told when the soul is not changed", () => {
 
   it("because the flag is off", () => {
     const { soul } = fixture({ enabled: () => false });
-    const words = ["disabled"];
-    expect(refusal(() => soul.rollback("v1"))).toEqual(words);
-    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(words);
+    const content = ["disabled"];
+    expect(refusal(() => soul.rollback("v1"))).toEqual(content);
+    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(content);
     expect(soul.problem()).toBeNull();
     expect(soul.prompt()).toBeNull();
     expect(soul.restricted({} as never)).toBeNull();

@@ -27,9 +27,9 @@ describe("compiled contexts", () => {
     const first = fixture.compile({ objective: "first" });
     const second = fixture.compile({ objective: "second", questId: "q1" });
     expect(fixture.contexts.get(first.contextId)).toEqual(first);
-    const { renderedPrompt, ...told } = second;
+    const { renderedPrompt, ...reported } = second;
     expect(renderedPrompt).toContain("Ada prefers tabs.");
-    expect(fixture.contexts.list({ limit: 50 }).items[0]).toEqual(told);
+    expect(fixture.contexts.list({ limit: 50 }).items[0]).toEqual(reported);
     expect(fixture.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["second", "first"]);
     expect(fixture.contexts.list({ limit: 50, questId: "q1" }).items.map(({ objective }) => objective)).toEqual(["second"]);
     expect(fixture.contexts.list({ limit: 1 }).items).toHaveLength(1);

@@ -70,7 +70,7 @@ describe("what is compiled", () => {
       "- Step two of the plan is done.",
       "- The crane controller of the harbour was rewritten in Rust.",
       "- The harbour crane listens on port 8443.",
-    ].map((words) => context.renderedPrompt.indexOf(words));
+    ].map((message) => context.renderedPrompt.indexOf(message));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places[0]).toBeGreaterThanOrEqual(0);
     expect(context.includedBlocks).toEqual(["persona", "human", "operating_rules", "mission", "workspace_state"]);

@@ -77,7 +77,7 @@ afterAll(() => {
 
 it("a rich memory compiles to the text of the golden file", async () => {
   const context = fixture.compile({ objective: "Port the crane scheduler to Rust.", questId: "q1" });
-  const told = context.excluded.map(({ id, reason }) => `${id}: ${reason}`).toSorted();
-  const text = `${context.renderedPrompt}\n\n=== left out\n${told.join("\n")}\n\n=== tokens\n${JSON.stringify(context.breakdown)}\n`;
+  const reported = context.excluded.map(({ id, reason }) => `${id}: ${reason}`).toSorted();
+  const text = `${context.renderedPrompt}\n\n=== left out\n${reported.join("\n")}\n\n=== tokens\n${JSON.stringify(context.breakdown)}\n`;
   await expect(text).toMatchFileSnapshot("../../../fixtures/memory-compiled.txt");
 });

@@ -20,7 +20,7 @@ import {
 import { shuffled } from "../../../support/memory/remembered.ts";
 
 const marker = "0123456789abcdef";
-const words = fc.constantFrom(
+const message = fc.constantFrom(
   "crane",
   "port",
   "harbour",
@@ -43,7 +43,7 @@ const nasty = fc.constantFrom(
   `sk-ant-api03-${"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789".repeat(3).slice(0, 86)}-AAAAAA`,
 );
 const content = fc
-  .tuple(fc.array(words, { minLength: 1, maxLength: 30 }), fc.option(nasty, { freq: 6 }))
+  .tuple(fc.array(message, { minLength: 1, maxLength: 30 }), fc.option(nasty, { freq: 6 }))
   .map(([all, bad]) => [...all, ...(bad === null ? [] : [bad])].join(" "));
 
 /** Items by number; the text of most of them is theirs alone. */
@@ -99,7 +99,7 @@ const settingsOf = ({ cap, ...rest }: Budgets): MemorySettings =>
     block_tokens: { persona: cap, human: cap, operating_rules: cap, mission: cap, workspace_state: cap },
   });
 
-const wishes = fc.record({
+const requests = fc.record({
   objective: fc.constantFrom("", "crane port", "Where is the port of the harbour crane?", "東京", "İZMİR tests"),
   questId: fc.constantFrom(null, "q1"),
   mode: fc.constantFrom<"normal" | "crusader">("normal", "crusader"),
@@ -132,14 +132,14 @@ const fill = (fixture: CompilerFixture, items: readonly WantedItem[]): void => {
 describe("whatever is remembered", () => {
   it("budgets hold, nothing foreign, expired or flagged goes in, and each candidate is in or out with a reason", () => {
     fc.assert(
-      fc.property(memories, budgets, wishes, (items, limits, wish) => {
+      fc.property(memories, budgets, requests, (items, limits, query) => {
         settings = settingsOf(limits);
         const [fixture] = fixtures;
         if (fixture === undefined) return;
         fill(fixture, items);
-        const context = fixture.compile(wish);
-        withinBudgets(context, limits, wish.maxTokens);
-        goodCandidates(context, items, fixture, wish);
+        const context = fixture.compile(query);
+        withinBudgets(context, limits, query.maxTokens);
+        goodCandidates(context, items, fixture, query);
       }),
       { numRuns: 120 },
     );
@@ -147,16 +147,16 @@ describe("whatever is remembered", () => {
 
   it("the order in which it was written and its ids change no byte", () => {
     fc.assert(
-      fc.property(memories, budgets, wishes, fc.string(), (items, limits, wish, seed) => {
+      fc.property(memories, budgets, requests, fc.string(), (items, limits, query, seed) => {
         settings = settingsOf(limits);
         const [one, other] = fixtures;
         if (one === undefined || other === undefined) return;
         fill(one, items);
         const renamed = items.map((item, index) => ({ ...item, id: `${String(999 - index)}-${item.id}` }));
         fill(other, shuffled(renamed, seed));
-        const { renderedPrompt, tokenEstimate, breakdown } = one.compile(wish);
-        expect(other.compile(wish)).toMatchObject({ renderedPrompt, tokenEstimate, breakdown });
-        expect(one.compile(wish).renderedPrompt).toBe(renderedPrompt);
+        const { renderedPrompt, tokenEstimate, breakdown } = one.compile(query);
+        expect(other.compile(query)).toMatchObject({ renderedPrompt, tokenEstimate, breakdown });
+        expect(one.compile(query).renderedPrompt).toBe(renderedPrompt);
       }),
       { numRuns: 120 },
     );

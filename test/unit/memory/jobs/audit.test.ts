@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
 let fixture: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => (fixture = openUpkeepFixture(wish));
+const open = (options: UpkeepOptions = {}): UpkeepFixture => (fixture = openUpkeepFixture(options));
 beforeEach(() => void open());
 afterEach(() => fixture.remove());
 const audit = () => fixture.jobs.runJob("memory_integrity_audit", new AbortController().signal);
@@ -66,13 +66,13 @@ describe("what must not be", () => {
       },
       /quarantine_\S+ is already in memory/u,
     ],
-  ])("is told: %s", async (_name, harm, words) => {
+  ])("is told: %s", async (_name, harm, message) => {
     fixture.keep({ content: "one" });
     fixture.keep({ content: "two" });
     harm(fixture);
     const { last } = await audit();
     expect(last?.status).toBe("failed");
-    expect(last?.detail).toMatch(words);
+    expect(last?.detail).toMatch(message);
     expect(fixture.jobs.problem()).toBe(last?.detail);
     expect(fixture.receipts("memory_job_failed")).toMatchObject([
       { status: "failure", errorMessage: last?.detail, inputs: { job: "memory_integrity_audit" } },

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { condense } from "../../../../agent-server/memory/jobs/compact-working.ts";
-import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
 let fixture: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => (fixture = openUpkeepFixture(wish));
+const open = (options: UpkeepOptions = {}): UpkeepFixture => (fixture = openUpkeepFixture(options));
 beforeEach(() => void open());
 afterEach(() => fixture.remove());
 const hour = 3_600_000;

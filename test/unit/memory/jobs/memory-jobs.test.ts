@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory.ts";
 import { memoryMethods } from "../../../../agent-server/contract/memory-methods.ts";
-import { Conversation, openUpkeepFixture, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { Conversation, openUpkeepFixture, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
 const fixtures: UpkeepFixture[] = [];
 let fixture: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => {
-  const made = openUpkeepFixture(wish);
+const open = (request: UpkeepOptions = {}): UpkeepFixture => {
+  const made = openUpkeepFixture(request);
   fixtures.push(made);
   return made;
 };
@@ -70,7 +70,7 @@ describe("maintaining", () => {
     expect(fixture.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "failed"]);
     const [failed] = fixture.receipts("memory_job_failed");
     expect(failed).toMatchObject({ status: "failure", errorMessage: "An internal error stopped it; the log says more." });
-    expect(fixture.told.problems).toHaveLength(1);
+    expect(fixture.reported.problems).toHaveLength(1);
     fixture.storage.db.exec("ALTER TABLE away RENAME TO memory_words");
     fixture.clock.now += day;
     await fixture.jobs.maintain(go());

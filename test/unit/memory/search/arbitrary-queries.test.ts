@@ -55,8 +55,8 @@ describe("any string is a query", () => {
     fc.assert(
       fc.property(text, text, fc.string({ maxLength: 5 }), (content, query, tag) => {
         fixture.put("a", content, { tags: [tag] });
-        for (const wish of [{}, { tags: [tag] }, { namespace: tag }, { questId: tag }]) {
-          for (const { snippet, score: points } of fixture.find(query, wish).found) {
+        for (const filters of [{}, { tags: [tag] }, { namespace: tag }, { questId: tag }]) {
+          for (const { snippet, score: points } of fixture.find(query, filters).found) {
             expect(snippet.length).toBeLessThan(260);
             expect(points).toBeGreaterThanOrEqual(0);
           }

@@ -4,7 +4,7 @@ import "../../../support/properties.ts";
 import { score } from "../../../../agent-server/memory/search/search-ranking.ts";
 import { minScore } from "../../../../agent-server/memory/search/memory-search.ts";
 import { tidyMemoryIndex } from "../../../../agent-server/memory/search/text-index.ts";
-import { day, now, openSearchFixture, wishOf } from "../../../support/memory/search-fixture.ts";
+import { day, now, openSearchFixture, searchQuery } from "../../../support/memory/search-fixture.ts";
 
 let fixture: ReturnType<typeof openSearchFixture>;
 beforeEach(() => {
@@ -116,15 +116,15 @@ describe("what is changed or gone", () => {
   });
 
   it("forgets the words of what is gone when it is tidied, and learns them again", () => {
-    const words = () => fixture.storage.db.prepare<[], string>("SELECT word FROM memory_words ORDER BY word").pluck().all();
+    const messageOf = () => fixture.storage.db.prepare<[], string>("SELECT word FROM memory_words ORDER BY word").pluck().all();
     fixture.put("a", "zeppelin hangar");
     fixture.put("b", "harbour crane");
     fixture.remove("a");
     let after: number | null = 0;
     while (after !== null) after = tidyMemoryIndex(fixture.storage, 3, after);
-    expect(words()).toEqual(["crane", "harbour"]);
+    expect(messageOf()).toEqual(["crane", "harbour"]);
     fixture.put("a", "zeppelin hangar");
-    expect(words()).toEqual(["crane", "hangar", "harbour", "zeppelin"]);
+    expect(messageOf()).toEqual(["crane", "hangar", "harbour", "zeppelin"]);
     expect(fixture.ids("zepp")).toEqual(["a"]);
   });
 });
@@ -156,14 +156,14 @@ describe("what is seen", () => {
     ["all of the tags", { tags: ["docs", "RELEASE"] }, ["here"]],
     ["a tag too many", { tags: ["docs", "people"] }, []],
     ["a kind", { kinds: ["event"] }, ["event"]],
-  ])("%s", (_, wish, expected) => {
-    expect(fixture.ids("harbour", wish).toSorted()).toEqual(expected.toSorted());
-    expect(fixture.ids("", wish).toSorted()).toEqual(expected.toSorted());
+  ])("%s", (_, filters, expected) => {
+    expect(fixture.ids("harbour", filters).toSorted()).toEqual(expected.toSorted());
+    expect(fixture.ids("", filters).toSorted()).toEqual(expected.toSorted());
   });
 
   it("never sees another workspace", () => {
     expect(fixture.ids("elsewhere")).toEqual([]);
-    const theirs = fixture.searchOf("/projects/other").search(wishOf("harbour"));
+    const theirs = fixture.searchOf("/projects/other").search(searchQuery("harbour"));
     expect(theirs.found.map(({ item }) => item.id).toSorted()).toEqual(["global", "other"]);
   });
 
@@ -250,11 +250,11 @@ describe("pages", () => {
     ["", {}, 23],
     ["", { tags: ["even"] }, 12],
     ["harbour", { tags: ["even"] }, 12],
-  ])("%j with %j gives each item once", (query, wish, count) => {
+  ])("%j with %j gives each item once", (query, filters, count) => {
     const ids: string[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < 10; page += 1) {
-      const answer = fixture.find(query, { ...wish, limit: 5 }, cursor);
+      const answer = fixture.find(query, { ...filters, limit: 5 }, cursor);
       ids.push(...answer.found.map(({ item }) => item.id));
       cursor = answer.nextCursor;
       if (cursor === undefined) break;
@@ -291,8 +291,8 @@ describe("what is meant", () => {
     ["the staging port", null],
     ["my favourite colour", null],
     ["", null],
-  ])("%j", (words, expected) => {
-    expect(fixture.search.meant(words, null).item?.id ?? null).toBe(expected);
+  ])("%j", (messageOf, expected) => {
+    expect(fixture.search.meant(messageOf, null).item?.id ?? null).toBe(expected);
   });
 
   it("gives what might be meant, and no message", () => {

@@ -137,9 +137,9 @@ describe("an exported file", () => {
   });
 });
 
-const words = ["cart", "tax", "port", "zeppelin", "grün", "日本", "résumé", "build", "node", "walnut", "été", "🎈", "x_y", "v2"];
+const args = ["cart", "tax", "port", "zeppelin", "grün", "日本", "résumé", "build", "node", "walnut", "été", "🎈", "x_y", "v2"];
 const anyContent = fc
-  .array(fc.constantFrom(...words), { minLength: 2, maxLength: 8 })
+  .array(fc.constantFrom(...args), { minLength: 2, maxLength: 8 })
   .chain((some) => fc.constantFrom(" ", "\n", " is ", ", ").map((joint) => some.join(joint)));
 const anyItem = fc.record({
   target: fc.constantFrom("archival" as const, "working" as const, "episodic" as const, "core:mission" as const, "core:human" as const),

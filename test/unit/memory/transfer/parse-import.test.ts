@@ -65,7 +65,7 @@ describe("lines of JSON", () => {
     ["another file of JSON", '{"name":"x"}', /nothing to import/u],
     ["a text", "Dear diary,\ntoday nothing happened.", /nothing to import/u],
     ["too many lines", `${line}\n`.repeat(100_001), /^too_large/u],
-  ])("are refused as a whole: %s", (_name, text, words) => expect(code(() => parseImport(text))).toMatch(words));
+  ])("are refused as a whole: %s", (_name, text, expectedText) => expect(code(() => parseImport(text))).toMatch(expectedText));
 });
 
 describe("the graph of the reference memory server", () => {

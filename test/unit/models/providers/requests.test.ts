@@ -182,12 +182,12 @@ describe("chat completions", () => {
       { role: "tool", results: [{ callId: "c", name: "t", text: "r", isError: false }] },
     ];
     const [first] = request().messages;
-    const told = (messages: ModelMessage[]): string =>
+    const reported = (messages: ModelMessage[]): string =>
       JSON.stringify(toChat(request({ messages }), call("m"), "openai_compatible", all).messages);
     if (first === undefined) throw new Error("no message");
-    expect(told([first, ...looped("openai_compatible")])).toContain('"reasoning":"Hm."');
-    expect(told([first, ...looped("openai_compatible"), first])).not.toContain("Hm.");
-    expect(told([first, ...looped("xai")])).not.toContain("Hm.");
+    expect(reported([first, ...looped("openai_compatible")])).toContain('"reasoning":"Hm."');
+    expect(reported([first, ...looped("openai_compatible"), first])).not.toContain("Hm.");
+    expect(reported([first, ...looped("xai")])).not.toContain("Hm.");
   });
 
   it("falls back from a schema to any JSON to words", () => {

@@ -47,9 +47,9 @@ describe("taking data from a text by rules", () => {
   it("finds JSON wherever it stands among other words", () => {
     const value = fc.record({ id: fc.integer(), tags: fc.array(fc.string({ maxLength: 8 }), { maxLength: 4 }), ok: fc.boolean() });
     const schema = object({ id: { type: "integer" }, tags: { type: "array", items: { type: "string" } }, ok: { type: "boolean" } });
-    const words = fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[{}[\]"]/g, " "));
+    const content = fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[{}[\]"]/g, " "));
     fc.assert(
-      fc.property(words, value, words, (before, wanted, after) => {
+      fc.property(content, value, content, (before, wanted, after) => {
         expect(extract(`${before} ${JSON.stringify(wanted, null, 1)} ${after}`, schema)).toEqual(wanted);
       }),
     );

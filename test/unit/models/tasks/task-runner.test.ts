@@ -160,9 +160,9 @@ describe("who did a task", () => {
     const secret = "sk-ant-api03-" + "a".repeat(80);
     await tasks.classifyIntent({ text: `use ${secret} please` }, context);
     await tasks.redact("Call Anna Schmidt, anna@nordwind-kontor.de", context);
-    const told = JSON.stringify(receipts());
-    expect(told).not.toContain(secret);
-    expect(told).not.toContain("anna@nordwind-kontor.de");
+    const reported = JSON.stringify(receipts());
+    expect(reported).not.toContain(secret);
+    expect(reported).not.toContain("anna@nordwind-kontor.de");
   });
 });
 

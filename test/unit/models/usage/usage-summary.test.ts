@@ -213,16 +213,16 @@ describe("the event", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { book } = books.open();
     for (let n = 0; n < 5; n++) book.count(call({ usage: { outputTokens: 1 } }));
-    expect(books.told).toEqual(["q1"]);
+    expect(books.reported).toEqual(["q1"]);
     vi.runAllTimers();
-    expect(books.told).toEqual(["q1", "q1"]);
+    expect(books.reported).toEqual(["q1", "q1"]);
     vi.runAllTimers();
-    expect(books.told).toHaveLength(2);
+    expect(books.reported).toHaveLength(2);
     book.count(call({ usage: { outputTokens: 1 } }));
     book.count(call({ usage: { outputTokens: 1 } }));
     book.count(call({ questId: "q2", usage: { outputTokens: 1 } }));
     vi.runAllTimers();
-    expect(books.told).toEqual(["q1", "q1", "q1", null]);
+    expect(books.reported).toEqual(["q1", "q1", "q1", null]);
     book.close();
   });
 
@@ -230,12 +230,12 @@ describe("the event", () => {
     const { book } = books.open();
     book.summary({ days: 1 });
     book.notice();
-    expect(books.told).toEqual([]);
+    expect(books.reported).toEqual([]);
     books.open().book.setCaps({ questUsd: 2, dayUsd: null });
-    const told = books.told.length;
+    const reported = books.reported.length;
     book.notice();
-    expect(books.told).toHaveLength(told + 1);
+    expect(books.reported).toHaveLength(reported + 1);
     book.notice();
-    expect(books.told).toHaveLength(told + 1);
+    expect(books.reported).toHaveLength(reported + 1);
   });
 });

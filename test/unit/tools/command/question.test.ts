@@ -33,7 +33,7 @@ describe("a command in the approval question", () => {
     [2_340, "2.3 s"],
     [59_600, "60 s"],
     [600_000, "10 min"],
-  ])("%d ms are %s", (ms, words) => {
-    expect(seconds(ms)).toBe(words);
+  ])("%d ms are %s", (ms, message) => {
+    expect(seconds(ms)).toBe(message);
   });
 });

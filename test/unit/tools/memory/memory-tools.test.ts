@@ -312,11 +312,11 @@ describe("arguments", () => {
     [{ content: "x".repeat(20_001) }, /content/],
     [{ ttl_seconds: 1 }, /ttl_seconds/],
     [{ id: "mine" }, /id/],
-  ])("that are wrong are answered with what is right: %j", async (wrong, words) => {
+  ])("that are wrong are answered with what is right: %j", async (wrong, message) => {
     open();
     const outcome = await insert("The build is fast.", wrong);
     expect(outcome).toMatchObject({ isError: true, error: { code: "invalid_params" } });
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(message);
     expect(ids()).toEqual([]);
   });
 });
