@@ -19,7 +19,7 @@ describe("the editor's own models", () => {
   });
   afterAll(() => fixture?.close());
 
-  it("do a task, with calls on the road of tools, under the name the editor gives them", async () => {
+  it("do a task, with calls through the execution pipeline, under the name the editor gives them", async () => {
     await send(chat, "Count the files");
     await said(chat, "The editor's model saw package.json.").waitFor();
     await chat.locator(".tool-title", { hasText: "List" }).waitFor();

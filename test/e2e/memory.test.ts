@@ -61,7 +61,7 @@ describe("memory", () => {
   });
   afterAll(() => fixture?.close());
 
-  it("keeps what the owner says at once, and what the model wants in the core waits", async () => {
+  it("keeps what the owner says at once, and the model's core edits wait for approval", async () => {
     await send(chat, `How is the shop put on the server? Remember that our staging server is called ${server}.`);
     await said(chat, "Found, and noted for later.").waitFor();
     await chat

@@ -9,7 +9,7 @@ import type { Workbench } from "../support/workbench/workbench.ts";
 const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");
 
 /** The owner's word is given in the editor's own dialogs, which no page of ours draws. */
-describe("the owner's word on the safeguards", () => {
+describe("the owner's decisions on the safeguards", () => {
   let editor: EditorFixture;
   let workbench: Workbench;
   let warRoom: Frame;
@@ -73,7 +73,7 @@ describe("the owner's word on the safeguards", () => {
     expect(await faults(warRoom)).toEqual([]);
   });
 
-  it("the soul's flag is switched off from the palette and on from the panel", async () => {
+  it("the soul's flag is turned off from the palette and on from the panel", async () => {
     const { page } = workbench;
     await tab("soul");
     await activeVersion("v1").waitFor();

@@ -107,7 +107,7 @@ describe("with a model", () => {
   });
   afterAll(() => fixture?.close());
 
-  it("asks before a file is deleted; a key allows it, and the undo is taken back by Redo", async () => {
+  it("asks before a file is deleted; a key allows it, and Redo reverts the undo", async () => {
     const { page } = workbench;
     await send(chat, "Delete the cart");
     await card().waitFor();

@@ -70,7 +70,7 @@ describe("commands", () => {
     await page.locator(".statusbar").getByText(`Ln ${line}, Col`).waitFor();
   });
 
-  it("are asked about with the exact words and where they run; what they changed is shown, compared and put back", async () => {
+  it("are asked about with the exact words and where they run; what they changed is shown, compared and restored", async () => {
     const { page } = workbench;
     const before = fixture.read("src/cart.js");
     await newTask(chat);

@@ -74,7 +74,7 @@ describe("usage and cost", () => {
     await workbench.shot("66-cap");
   });
 
-  it("go on after the cap was raised", async () => {
+  it("continue after the cap was raised", async () => {
     const { page } = workbench;
     const input = page.locator(".quick-input-widget input.input");
     await chat.getByTestId("notice:setCaps").click();

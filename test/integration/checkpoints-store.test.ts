@@ -70,7 +70,7 @@ describe("the store of before-images", () => {
     again.close();
   });
 
-  it("holds a repository of a hundred thousand files, and puts back what a command did to thousands of them", async () => {
+  it("holds a repository of a hundred thousand files, and restores thousands of files that a command changed", async () => {
     const fixture = createEffectsFixture({ base });
     makeManyFiles(fixture.workspace, 100_000);
     const before = pictureOf(join(fixture.workspace, "packages/p1"));

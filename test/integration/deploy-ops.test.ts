@@ -169,7 +169,7 @@ describe("deploy", () => {
     expect((await fixture.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(expectedText);
   });
 
-  it("counts again at once when the file is mended, however often it was asked meanwhile", async () => {
+  it("counts again at once when the file is corrected, however often it was asked meanwhile", async () => {
     declare("build: [");
     for (let time = 0; time < 4; time += 1) expect((await run("build")).isError).toBe(true);
     declare("build: echo mended");

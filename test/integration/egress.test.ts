@@ -112,7 +112,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
   }
 
-  it("leads a command with leave to a listed host, and tells what went over it", async () => {
+  it("leads a granted command to a listed host, and reports what went over it", async () => {
     const reported: EgressConnection[] = [];
     const grant = await proxy.grant((connection) => void reported.push(connection));
     const { status, socket } = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "listed.example:443");
@@ -165,7 +165,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     await grant.revoke();
   });
 
-  it("tells how a host is added, beside the number and in the text", async () => {
+  it("reports how a host is added, beside the number and in the text", async () => {
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "other.example:443");
     expect(answer.words).toContain("other.example");

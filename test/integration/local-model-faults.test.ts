@@ -193,7 +193,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     isDegraded(/./, /next request/);
   });
 
-  it("takes so many requests and no more; one that waits can be taken back", async () => {
+  it("takes so many requests and no more; a waiting one can be canceled", async () => {
     makeDataDir(dataDir, { here: true });
     open({ process: { maxQueued: 2 } });
     await answers();
@@ -229,7 +229,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     expect(local.state().loaded?.tokensPerSecond).toBeGreaterThan(0);
   });
 
-  it("is loaded anew with what the owner writes", async () => {
+  it("is reloaded with what the owner writes", async () => {
     makeDataDir(dataDir, { here: true });
     open();
     await answers();
@@ -267,7 +267,7 @@ describe.skipIf(missing !== null)("the file of the model", () => {
         renameSync(`${model}.other`, model);
       },
     ],
-  ])("is %s while it is loaded: the next request says so, and fetching it again mends it", async (_how, damage) => {
+  ])("is %s while it is loaded: the next request says so, and downloading it again repairs it", async (_how, damage) => {
     const { model, bytes } = await loaded();
     damage(model, bytes);
     await expect(ask("Go on.")).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("is damaged") });
@@ -325,7 +325,7 @@ describe.skipIf(missing !== null)("the file of the model", () => {
 
 describe.skipIf(missing !== null)("the runtime", () => {
   const name = "node-llama-cpp-3.21.1";
-  it("is broken: it says so, and fetching it again mends it", async () => {
+  it("is broken: it says so, and downloading it again repairs it", async () => {
     makeDataDir(dataDir, { here: true, runtime: false });
     const runtime = join(dataDir, "runtime", name);
     cpSync(join(localDataDir, "runtime", name), runtime, { recursive: true });

@@ -148,7 +148,7 @@ describe("a server the owner chooses", () => {
     },
   );
 
-  it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and answers in words are parsed instead", async (schema) => {
+  it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and text answers are parsed instead", async (schema) => {
     const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
     const fixture = createModelsFixture({ yaml: userYaml });
     open.push(fixture);

@@ -135,7 +135,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
     }
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     await expect(embedder.embed("x", AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
   });
 

@@ -53,7 +53,7 @@ describe("memory over HTTP", () => {
       expect(await post(path, { reason: "x" }, server.token)).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
   });
 
-  it("tells the core blocks in the order they are compiled", async () => {
+  it("reports the core blocks in the order they are compiled", async () => {
     const { body } = await get("/memory/core");
     const { blocks } = methods["memory.core"].result.parse(body);
     expect(blocks.map(({ block }) => block)).toEqual(["persona", "human", "operating_rules", "mission", "workspace_state"]);
@@ -75,7 +75,7 @@ describe("memory over HTTP", () => {
     expect(await get("/memory/search?limit=0")).toMatchObject({ status: 400 });
   });
 
-  it("begins, edits and finishes a commit, tells a conflict as 409, and takes back exactly", async () => {
+  it("begins, edits and finishes a commit, reports a conflict as 409, and rolls back exactly", async () => {
     const [first, second] = [
       await as("memory.begin", post("/memory/commit/begin", { reason: "One." })),
       await as("memory.begin", post("/memory/commit/begin", { reason: "Two." })),

@@ -272,7 +272,7 @@ describe("a model that has the memory tools", () => {
 });
 
 describe("with the flag MEMORY_VNEXT off", () => {
-  it("tasks go on as before: nothing is recalled, kept, offered or said", async () => {
+  it("tasks continue as before: nothing is recalled, kept, offered or said", async () => {
     const server = await start(() => ({ text: "Hello." }));
     const first = await open({ ANTHROPIC_API_KEY: "key", FEATURE_MEMORY_VNEXT: "false" });
     const { messages } = await first.send("Remember that we use pnpm. The staging port is 8443.");

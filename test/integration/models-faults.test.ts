@@ -74,7 +74,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it.each(["cut", "cut_clean", "error_event"] as const)(
-    "is asked again after a stream with %s, and what it streamed is taken back",
+    "is asked again after a stream with %s, and what it streamed is rolled back",
     async (fault) => {
       const server = await start(inOrder({ text: sentence, fault }, { text: "The whole answer." }));
       const { models, receipts } = fixture(kind, server.url(kind));
@@ -105,7 +105,7 @@ describe.each(kinds)("%s", (kind) => {
     expect(receipts().map(({ status }) => status)).toEqual(["failure", "failure"]);
   });
 
-  it("may answer slowly, as long as it goes on", async () => {
+  it("may answer slowly, as long as it continues", async () => {
     const server = await start(inOrder({ text: sentence.repeat(8), fault: "slow", delayMs: 40 }));
     const { models, waits } = fixture(kind, server.url(kind), { limits: { firstTokenMs: 1000, idleMs: 1000 } });
     expect((await ask(models, {})).text).toBe(sentence.repeat(8));
@@ -182,7 +182,7 @@ it("keeps prompts out of receipts but for the bounded end of the last message, w
   expect(text).not.toContain("SSSS");
 });
 
-it("answers several at once and ends all of them when the room closes", async () => {
+it("answers several at once and ends all of them when it closes", async () => {
   const server = await start(inOrder({ text: sentence, fault: "hang_midway" }));
   const { models } = fixture("anthropic", server.url("anthropic"));
   const asked = [failure(ask(models, {})), failure(ask(models, {})), failure(ask(models, {}))];

@@ -202,7 +202,7 @@ describe("a conversation that changes hands", () => {
   });
 });
 
-it("gives back thinking that Claude withheld", async () => {
+it("returns thinking that Claude withheld", async () => {
   const server = await start(
     inOrder({ redactedThinking: true, toolCalls: [{ name: "read_file", args: { path: "a" } }] }, { text: "Done." }),
   );

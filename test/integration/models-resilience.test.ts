@@ -187,7 +187,7 @@ describe("failover", () => {
     ]);
   });
 
-  it("goes on to the next of the chain, and ends with the last one's failure", async () => {
+  it("continues to the next of the chain, and ends with the last one's failure", async () => {
     const servers = [
       await start(inOrder({ fault: "http500" })),
       await start(inOrder({ fault: "http503" })),
@@ -254,7 +254,7 @@ describe("failover", () => {
     },
   );
 
-  it("does not go on once the owner stops", async () => {
+  it("does not continue once the owner stops", async () => {
     const stop = new AbortController();
     const second = await start(inOrder({ text: "spare words" }));
     const first = await start(() => {
@@ -379,7 +379,7 @@ describe("without a network", () => {
     ).toEqual(["network_back", "network_lost"]);
   });
 
-  it("a breaker that opened for want of it closes when it is back", async () => {
+  it("a breaker that opened without it closes when it is back", async () => {
     const server = await start(inOrder({ text: "cloud words" }));
     const { state, gatedFetch } = network();
     let now = 0;
@@ -417,7 +417,7 @@ describe("without a network", () => {
     },
   );
 
-  it("a server on this machine that is in the owner's chain goes on, a provider in it does not", async () => {
+  it("a server on this machine that is in the owner's chain continues, a provider in it does not", async () => {
     const [server, here] = [await start(inOrder({ text: "cloud words" })), await start(inOrder({ text: "words from here" }))];
     const { gatedFetch } = network();
     const made = fixtureOf(
@@ -442,7 +442,7 @@ describe("without a network", () => {
     expect(server.requests.every(({ messages }) => messages.length === 0)).toBe(true);
   });
 
-  it("is not concluded from a server that refuses; where the local model is here it goes on all the same", async () => {
+  it("is not concluded from a server that refuses; where the local model is here it continues all the same", async () => {
     const port = await freePort();
     const refusing = `  work: { kind: anthropic, display_name: Work, base_url: "http://127.0.0.1:${port}", fast: { model: quick } }\n`;
     const alone = fixtureOf(refusing, { local: localIn({ status: "absent" }) });

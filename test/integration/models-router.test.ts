@@ -68,7 +68,7 @@ describe.each(kinds)("%s", (kind) => {
     ]);
   });
 
-  it("goes on with the deep model when the fast one fails, once, and says so", async () => {
+  it("continues with the deep model when the fast one fails, once, and says so", async () => {
     const server = await start(byModel({ quick: { fault: "http404" }, strong: { text: "The strong one." } }));
     const made = fixture(server, { kind });
     const { text, events } = await ask(made.models, {}, undefined, { task: chat });
@@ -196,7 +196,7 @@ describe("a decision", () => {
     });
   });
 
-  it("leaves no receipt of its own where the owner wants none, and no rationale in it", async () => {
+  it("leaves no receipt of its own where the owner disabled it, and no rationale in it", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = fixture(server, { router: "receipts: { enabled: false }\n" });
     const decides = () => made.ledger.search({ query: "router.decide", limit: 10 }).items;
@@ -328,7 +328,7 @@ providers:
   );
 });
 
-describe("a tool loop that goes on", () => {
+describe("a tool loop that continues", () => {
   it("keeps the deep model, goes up to it, and never down", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const { models } = fixture(server);

@@ -218,7 +218,7 @@ describe("secrets", () => {
     expect(places(source.secrets, [...requests(), ...seen])).toEqual([]);
   });
 
-  it("are put back into the file they are of after a restart too, though nobody reads it again", async () => {
+  it("are restored in their file after a restart too, though nobody reads it again", async () => {
     put(source.path, source.text);
     const first = await start(playing(readIt, { text: "I have seen it." }));
     const { questId } = await say(first, "Read it.");

@@ -96,7 +96,7 @@ describe.each(of("gemini"))("an explicit cache of $name by $mode", (subject) => 
     expect([byItself, small, alone].map(({ accounts }) => accounts.kept)).toEqual([[], [], []]);
   });
 
-  it("that the server has lost is done without, and made anew", async () => {
+  it("that the server has lost is done without, and recreated", async () => {
     const { server, accounts, again } = await start();
     for (let time = 0; time < 3; time++) await again();
     accounts.expire();
@@ -123,7 +123,7 @@ describe.each(of("gemini"))("an explicit cache of $name by $mode", (subject) => 
   });
 });
 
-it("leaves a receipt of what it makes and takes away at a provider, and nothing behind when the room closes", async () => {
+it("leaves a receipt of what it makes and takes away at a provider, and nothing behind when the fixture closes", async () => {
   const accounts = createAccounts();
   const server = await startModelServer({ script: inOrder({ text: "Done." }), accounts });
   const yaml = `active: work\nproviders: { work: { kind: gemini, base_url: "${server.url("gemini")}", fast: { model: gemini-3.8-flash } } }\n`;
@@ -205,7 +205,7 @@ describe("what a provider refuses of a request", () => {
     expect(running.server.requests.map(({ headers }) => headers["x-grok-conv-id"])).toEqual([undefined, "quest-1", "quest-1"]);
   });
 
-  it.each(of("gemini"))("$name by $mode: an answer cut by the limit of one request goes on with the next", async (subject) => {
+  it.each(of("gemini"))("$name by $mode: an answer cut by the limit of one request continues with the next", async (subject) => {
     const chunk = (parts: unknown[], more: Record<string, unknown>, tokens: number): string =>
       `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: "model", parts }, ...more }], usageMetadata: { promptTokenCount: 10, candidatesTokenCount: tokens, totalTokenCount: 10 + tokens } })}\n\n`;
     const running = await run(subject, {

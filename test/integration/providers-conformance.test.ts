@@ -143,7 +143,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       ],
     };
 
-    it("is asked for, shown, and goes back with a loop of tools as the provider wants it", async () => {
+    it("is asked for, shown, and is sent back in a tool loop as the provider requires it", async () => {
       const { provider, server } = await start(subject, { turns: [turn, { text: "Both are fine." }] });
       const asked = await collect(provider, { messages: [user("What do these say?")], tools }, { model, thinking });
       expect([asked.thinking, asked.text, asked.done.stop]).toEqual([turn.thinking, turn.text, "tool_calls"]);
@@ -163,7 +163,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       expect(replayed[0]).toMatchObject(shape);
     });
 
-    it("less of it is asked for where it is switched off", async () => {
+    it("less of it is asked for where it is turned off", async () => {
       const { provider, server } = await start(subject, {});
       await collect(provider, {}, { model, thinking: { enabled: false, budgetTokens: 8000 } });
       const [seen] = server.requests;
@@ -415,7 +415,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       expect(error.message).toContain("https://elsewhere.example");
     });
 
-    it("a key that is refused is said so, in a list too", async () => {
+    it("a key that is refused is reported, in a list too", async () => {
       const { provider } = await start(subject, { keys: ["another"] });
       const said = "API key";
       const asking: (() => Promise<unknown>)[] = [

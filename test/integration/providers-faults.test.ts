@@ -176,7 +176,7 @@ describe("places for commands", () => {
     expect(one?.begun).toEqual([]);
   });
 
-  it("one that lies about its health is found out by its failures, rests, and is back when it works", async () => {
+  it("one that lies about its health is excluded after its failures, and returns when it works", async () => {
     const [one, two] = open(["one", "liar"], ["two", "none"]);
     for (let time = 0; time < 3; time += 1) await fixture.run("sh", { command: "true" });
     expect(healthOf("one")).toMatchObject({ status: "down", message: expect.stringContaining(" 3 ") as string });
@@ -286,7 +286,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
-  it("git that hangs when it is looked at: down, in words", async () => {
+  it("git that hangs when it is looked at: down, with a message", async () => {
     program("git", 'case "$1" in --version) sleep 30;; esac');
     process.env["PATH"] = `${faulty}${delimiter}${path}`;
     open();
@@ -422,7 +422,7 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
     });
   });
 
-  it("that is ended mid-call: said so, not run again", async () => {
+  it("that is ended mid-call: reported, not run again", async () => {
     const two = open();
     const running = fixture.run("sh", { command: "echo begun >> ran; sleep 60" });
     await expect.poll(() => (existsSync(fixture.path("ran")) ? sandboxes().length : 0)).toBeGreaterThan(0);
@@ -464,7 +464,7 @@ describe("the web gate and the owner's files", () => {
     await web.close();
   });
 
-  it("a config/tools.yaml that cannot be read takes out what it could have switched off, and says so until it is mended", async () => {
+  it("a config/tools.yaml that cannot be read takes out what it could have turned off, and says so until it is corrected", async () => {
     mkdirSync(join(base, "data/config"), { recursive: true });
     const file = join(base, "data/config/tools.yaml");
     writeFileSync(file, "version: 1\ncapabilities:\n  shell_exec: { of: [one] }\n");
@@ -491,7 +491,7 @@ describe("a whole host", () => {
   });
   afterEach(() => at.close());
 
-  it("tells its providers, looks at them, and tells that it has", async () => {
+  it("reports its providers, looks at them, and reports that it has", async () => {
     const before = await at.call("tools.providers", {});
     expect(before.items.map(({ id }) => id)).toEqual(
       expect.arrayContaining(["file-ops", "ripgrep", "git", "container", "host", "web-gate", "declared-commands"]),

@@ -103,7 +103,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       await until("the connection is closed", async () => (await server().connections()) === 0);
     });
 
-    it("ssh that does not let in is said so, without asking anybody", async () => {
+    it("ssh without access is reported, without a prompt", async () => {
       const env = { ...server().env, PATH: process.env["PATH"] ?? "" };
       const shell = start({ ...env, DOCKER_HOST: `ssh://root@127.0.0.1:${server().port}${engine.socket}` });
       expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("ssh") as string });
@@ -168,7 +168,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("that cannot be built says the engine's last words, and commands go on in the one before", async () => {
+    it("that cannot be built says the engine's last words, and commands continue in the one before", async () => {
       dockerfile(`FROM ${smallImage}\nRUN echo "this went wrong" >&2; exit 7\n`);
       const shell = shipped();
       await expect(shell.build()).rejects.toMatchObject({

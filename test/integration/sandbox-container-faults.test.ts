@@ -61,7 +61,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     await engine.stop();
   });
 
-  it("is not there: said before anything is begun, in words, and found once it is", async () => {
+  it("is not there: reported before anything begins, and found once it exists", async () => {
     await engine.kill("SIGTERM");
     const shell = start();
     expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("not running") as string });
@@ -109,7 +109,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     expect(await run(shell, "echo on; ps | grep -c '[s]leep 600'")).toMatchObject({ stdout: "on\n0\n" });
   });
 
-  it("pauses under a command and goes on: so does the command", async () => {
+  it("pauses under a command and continues: so does the command", async () => {
     const shell = start();
     const { running } = await begun(shell, "sleep 1; echo over");
     engine.signal("SIGSTOP");

@@ -99,7 +99,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       await expect(runIn(shell, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
     });
 
-    it("ends what runs, and starts anew, when it is restarted", async () => {
+    it("ends running commands when it is restarted", async () => {
       const shell = start();
       const begun = Promise.withResolvers<void>();
       const running = runIn(shell, fixture.workspace, "sleep 600", { onStarted: begun.resolve });
@@ -111,7 +111,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("tells of its changes", async () => {
+    it("reports its changes", async () => {
       const shell = start();
       const seen: string[] = [];
       shell.onChange(() => seen.push(shell.state().container.state));
@@ -159,7 +159,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("lets what runs go on while a new container takes the next commands", async () => {
+    it("lets what runs continue while a new container takes the next commands", async () => {
       const shell = start();
       const begun = Promise.withResolvers<void>();
       const running = runIn(shell, fixture.workspace, "sleep 1; echo over", { onStarted: begun.resolve });
@@ -280,7 +280,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(await beside).toMatchObject({ stdout: "1\n", result: { killedOrphans: true } });
     });
 
-    it("are stopped one by one while others go on", async () => {
+    it("are stopped one by one while others continue", async () => {
       const shell = start();
       const stop = new AbortController();
       const [stopped, timed, other] = await Promise.all([

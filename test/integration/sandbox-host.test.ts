@@ -47,7 +47,7 @@ describe("a command on this machine", () => {
     });
   });
 
-  it("tells its end by a signal of its own as a shell does", async () => {
+  it("reports its end by a signal of its own as a shell does", async () => {
     expect((await run("kill -9 $$")).result).toMatchObject({ exitCode: 137, ended: "exit" });
   });
 

@@ -341,7 +341,7 @@ describe("where there is no sandbox", () => {
     await expect(runIn(other, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("tells of an older one what is missing", async () => {
+  it("reports what an older one lacks", async () => {
     const other = openOsShell(fixture, {
       program: program(`case "$1" in --version) echo bubblewrap 0.6.1;; --help) echo nothing;; *) exec bwrap "$@";; esac`),
     });
@@ -362,7 +362,7 @@ describe("where there is no sandbox", () => {
     expect((await runIn(other, fixture.workspace, "echo works")).stdout).toBe("works\n");
   });
 
-  it("tells of a sandbox that was taken away under a command that it is lost", async () => {
+  it("reports a sandbox that was removed under a command as lost", async () => {
     const pids = join(tmpdir(), `lancelot-pid-${process.pid}`);
     const other = openOsShell(fixture, { program: program(`echo $$ > ${quoted(pids)}; exec bwrap "$@"`) });
     const ran = await runIn(other, fixture.workspace, "echo begun; sleep 600", {

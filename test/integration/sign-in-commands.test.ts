@@ -152,7 +152,7 @@ describe("signing in from the editor", () => {
     await vi.waitFor(async () => expect((await oauth.status())[0]?.status).toBe("signed_out"));
   });
 
-  it("one that is switched off says how to switch it on", async () => {
+  it("one that is turned off says how to turn it on", async () => {
     editor.pick = "Google";
     await commands["lancelot.signIn"]?.();
     expect(editor.reported[0]).toContain("GOOGLE_OAUTH");

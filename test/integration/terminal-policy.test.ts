@@ -19,7 +19,7 @@ function explain(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-it("tells that an ordinary command runs, and by which rule", () => {
+it("reports that an ordinary command runs, and by which rule", () => {
   const { status, stdout } = explain("explain", "git status && npm test");
   expect(stdout).toContain("This command ");
   expect(stdout).toContain("[command.git.read]");

@@ -32,7 +32,7 @@ function exported(): { file: string; keyId: string } {
 }
 
 describe("lancelot receipts verify FILE", () => {
-  it("checks an export without a data folder, tells the key, and counts a named key alone", () => {
+  it("checks an export without a data folder, reports the key, and counts a named key alone", () => {
     const { file, keyId } = exported();
     rmSync(join(folder, "data"), { recursive: true });
     expect(lancelot("receipts", "verify", file)).toMatchObject({

@@ -68,7 +68,7 @@ describe.runIf(reason === "")("a disk that is full", () => {
     ]);
   });
 
-  it("that can only be read is said so, and nothing is lost", async () => {
+  it("that can only be read is reported, and nothing is lost", async () => {
     const workspace = join(disk, "proj");
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), "one\n");

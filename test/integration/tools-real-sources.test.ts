@@ -43,7 +43,7 @@ describe("published sources of a real package", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  it("is searched, read, edited in several files, reviewed in part and put back", async ({ skip }) => {
+  it("is searched, read, edited in several files, partly reviewed and restored", async ({ skip }) => {
     if (fixture === null) return skip(missing);
     const { run, tools } = fixture;
     const found = await run("search_workspace", { query: "export function isPromise", glob: "src/**" });

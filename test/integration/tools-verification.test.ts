@@ -51,7 +51,7 @@ describe("verification, when the worst happens", () => {
       .search({ actionType: "verification", limit: 50 })
       .items.map(({ actionName, status, parentId }) => ({ actionName, status, of: from.ledger.get(parentId ?? "")?.actionName }));
 
-  it("is made up for after the host was killed, and takes back what is wrong", async () => {
+  it("is repeated after the host was killed, and rolls back what is wrong", async () => {
     const before = snapshotTree(workspace);
     await killBetween("wrong");
     expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("plan");

@@ -132,7 +132,7 @@ describe("a cap", () => {
     price('  - { provider: work, models: ["*"], input: 100, output: 100 }\n');
   });
 
-  it("ends the task before the call, in every window, and the task goes on once it is raised", async () => {
+  it("ends the task before the call, in every window, and the task continues once it is raised", async () => {
     const here = await open();
     const there = await open();
     await ask(here, "First things");
@@ -159,7 +159,7 @@ describe("a cap", () => {
     expect(receipts.items.map(({ status }) => status)).toEqual(["success", "success"]);
   });
 
-  it("that cannot hold for a model without a price is said so, and nothing is sent", async () => {
+  it("that cannot hold for a model without a price is reported, and nothing is sent", async () => {
     useModelServer(data(), server.url("anthropic"), "anthropic");
     price('  - { provider: other, models: ["*"], input: 1, output: 1 }\n');
     const window = await open();
@@ -172,7 +172,7 @@ describe("a cap", () => {
 });
 
 describe("lancelot usage", () => {
-  it("tells what was used and cost, and sets caps that the next call keeps to", async () => {
+  it("reports what was used and cost, and sets caps that the next call keeps to", async () => {
     server = await startModelServer({
       script: byWords({ "First things": [{ text: "Done.", usage: { inputTokens: 4_000, outputTokens: 1_000 } }] }),
     });

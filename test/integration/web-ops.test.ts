@@ -120,7 +120,7 @@ describe("fetch_url", () => {
     ["a picture", Buffer.from([0x89, 0x50]), "image/png", "image/png"],
     ["bytes", Buffer.from([1, 2, 3]), "application/octet-stream", "application/octet-stream"],
     ["bytes that call themselves text", Buffer.from([65, 0, 66]), "text/plain", "not text"],
-  ])("refuses %s in words that say what to do", async (_, body, type, content) => {
+  ])("refuses %s with a message that says what to do", async (_, body, type, content) => {
     web.serve("docs.example.org/odd", bytes(body, { "content-type": type }));
     const { text, isError } = await fetchText("https://docs.example.org/odd");
     expect(isError).toBe(true);
@@ -290,7 +290,7 @@ describe("a redirect", () => {
     expect(outcome.text).toContain("[Source: https://files.example.org/x (requested as https://docs.example.org/old)");
   });
 
-  it("to a listed host the owner would be asked about is not followed: their leave was for the first", async () => {
+  it("to a listed host the owner would be asked about is not followed: the approval was for the first", async () => {
     fixture.close();
     open({
       wrap: (real) => ({
@@ -440,7 +440,7 @@ describe("http_post", () => {
     expect(web.requests).toHaveLength(1);
   });
 
-  it("tells an answer that is an error as one", async () => {
+  it("reports an answer that is an error as one", async () => {
     web.serve("api.example.org/items", (_, response) => void response.writeHead(422, { "content-type": "text/plain" }).end("no name"));
     const outcome = await post("x");
     expect(outcome.text).toContain("422.\nno name");

@@ -216,7 +216,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
     });
   });
 
-  it("colours code by a script that the page's policy lets in", async () => {
+  it("colors code with a script that the page's policy allows", async () => {
     const { page, errors } = await openView(browser, files, withMessages([answer("m", 0, answerText)]), look);
     await page.locator(".code-keyword").first().waitFor();
     expect(errors).toEqual([]);

@@ -24,7 +24,7 @@ suite("language features of YAML", () => {
   });
   teardown(() => cleanUp(api));
 
-  test("a soul file shows schema and rules as problems, which go when they are mended", async () => {
+  test("a soul file shows schema and rule problems, which go away when they are corrected", async () => {
     const uri = await write(
       "soul_versions/soul_v7.yaml",
       yaml.replace("level: autonomous", "level: wild").replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false"),

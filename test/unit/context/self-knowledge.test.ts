@@ -44,7 +44,7 @@ describe("what Lancelot says of itself", () => {
       null,
     ],
     ["that nobody answers", { canAsk: false }, {}, /Nobody can answer/, null],
-  ])("tells %s", (_name, facts, more, said, unsaid) => {
+  ])("reports %s", (_name, facts, more, said, unsaid) => {
     const text = describeSelf(state(facts), { ...limits, ...more });
     expect(text).toMatch(said);
     if (unsaid !== null) expect(text).not.toMatch(unsaid);

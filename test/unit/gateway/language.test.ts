@@ -244,7 +244,7 @@ describe("completion and hover", () => {
     [routerUri, "breaker:\n  fail|ures: 3\n", "Failures in a row"],
     [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The deep model"],
     [modelsUri, "act|ive: work\n", "The active provider"],
-  ])("tells what a setting is for: %s %s", async (uri, text, said) => {
+  ])("reports what a setting is for: %s %s", async (uri, text, said) => {
     const { hover } = await at(uri, text);
     expect(JSON.stringify(hover?.contents)).toContain(said);
   });

@@ -71,7 +71,7 @@ describe("the gate", () => {
     );
   });
 
-  it("tells which commands need the network", () => {
+  it("reports which commands need the network", () => {
     expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
     expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
   });
@@ -221,7 +221,7 @@ describe("the state of the safeguards", () => {
     }
   });
 
-  it("counts decisions that were given out, and tells what is wrong with each safeguard", () => {
+  it("counts decisions that were given out, and reports what is wrong with each safeguard", () => {
     const broken = ownConfig((configDir) => {
       for (const name of ["trust.yaml", "learning.yaml", "governance.yaml"]) rmSync(join(configDir, name));
     });
@@ -306,7 +306,7 @@ describe("what an approval is bound to", () => {
 });
 
 describe("a table of the product", () => {
-  it("is read by its schema, or refused in words with the cause", () => {
+  it("is read by its schema, or refused with a message that names the cause", () => {
     const folder = mkdtempSync(join(tmpdir(), "lancelot-table-"));
     try {
       const sentence = "config/x.yaml cannot be read or is malformed. Restore the file, or reinstall Lancelot.";

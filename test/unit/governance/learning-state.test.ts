@@ -51,7 +51,7 @@ const refusal = (id: string, decision: "accept" | "decline" | "confirm" | "revok
   return null;
 };
 
-describe("what the owner is told", () => {
+describe("messages for the owner", () => {
   it.each<["allow" | "deny", string | null, string]>([
     ["allow", "facts", "memory.write on facts"],
     ["deny", "facts", "memory.write on facts"],

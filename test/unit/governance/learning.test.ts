@@ -142,7 +142,7 @@ describe("the published numbers", () => {
     expect(use(id, 1)).toBe(1);
   });
 
-  it("does not begin a day anew when the clock is set back", () => {
+  it("does not start a day again when the clock is set back", () => {
     const id = learn();
     expect(use(id, 50)).toBe(50);
     for (const back of [86_400_000, 3 * 86_400_000]) {
@@ -291,7 +291,7 @@ describe("patterns", () => {
     expect(host.learning.find(fetchKey("letters"))).toBeNull();
   });
 
-  it("a wide no holds for the single thing as well that the owner did not want allowed", () => {
+  it("a wide no holds for the single thing as well that the owner disallowed", () => {
     answers(20, "allow", { key: fetchKey("diary") });
     host.learning.decide(proposalFor("diary").id, "decline");
     for (let index = 0; index < 120; index += 1) answer("deny", { key: fetchKey(`thing${String.fromCharCode(97 + (index % 20))}`) });
@@ -540,7 +540,7 @@ describe("windows, restarts and damage", () => {
     expect(broken.learning.proposals("pending", 10)).toHaveLength(1);
   });
 
-  it("does not decide what it cannot count, nor go on after an answer it could not keep", () => {
+  it("does not decide what it cannot count, nor continue after an answer it could not keep", () => {
     const id = learn();
     vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");

@@ -52,7 +52,7 @@ beforeEach(() => {
   reported = [];
 });
 
-describe("the witness", () => {
+describe("the outcome recorder", () => {
   const observed = {
     key: judged.trustKey,
     verdict: "allow",

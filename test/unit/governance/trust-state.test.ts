@@ -213,7 +213,7 @@ describe("the receipts of trust", () => {
   });
 });
 
-describe("what the owner is told", () => {
+describe("messages for the owner", () => {
   it("when an answer comes too late", () => {
     const { id } = graduate(50);
     expect(refusal(id, "accept")).toEqual(["conflict", { status: "accepted" }]);
@@ -266,7 +266,7 @@ describe("cool-down after a denial", () => {
   it.each([
     ["declining", "decline", 50],
     ["withdrawing", "revoke", 25],
-  ] as const)("%s rests as long as is published, and does not shorten a longer rest", (_, decision, rest) => {
+  ] as const)("%s pauses as long as documented, and does not shorten a longer pause", (_, decision, rest) => {
     many(50);
     const id = pending()[0]?.id ?? "";
     if (decision === "revoke") host.trust.decide(id, "accept");

@@ -51,7 +51,7 @@ function receiptsOf(actionName: string): unknown[] {
 }
 
 describe("a commit", () => {
-  it("changes nothing before it is finished, and everything then, with one receipt that tells what and where from", () => {
+  it("changes nothing before it is finished, and everything then, with one receipt that names the change and its source", () => {
     const { commitId } = host.commits.begin(agent, "what was learned");
     const tests = "The tests run with npm test.";
     host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: tests }), agent, null);
@@ -164,7 +164,7 @@ describe("a commit", () => {
     expect(host.commits.finish(commitId, owner, null).diff).toHaveLength(1);
   });
 
-  it("tells of changes after they are written, and not of those that were not", () => {
+  it("reports changes after they are written, and not of those that were not", () => {
     const changed = vi.fn<() => void>();
     const other = folder.host({ now, changed });
     const { commitId } = other.commits.begin(owner, "");
@@ -491,7 +491,7 @@ describe("two commits that change one item", () => {
     expect(items()).toEqual([]);
   });
 
-  it("is seen where the item was taken back and changed anew in between", () => {
+  it("is seen where the item was rolled back and changed again in between", () => {
     remember("A");
     const change = host.commits.begin(owner, "B");
     replace(change.commitId, "B");
@@ -607,7 +607,7 @@ describe("caps of core blocks", () => {
   });
 });
 
-describe("what an agent wants of a core block", () => {
+describe("an agent's edit of a core block", () => {
   const propose = (content: string, commitId = host.commits.begin(agent, "").commitId) => ({
     commitId,
     staged: host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content }), agent, null),

@@ -51,7 +51,7 @@ describe("an experience", () => {
 });
 
 describe("a summary by rules", () => {
-  it("tells the first request, later ones, and the last answer", () => {
+  it("reports the first request, later ones, and the last answer", () => {
     const messages = [
       message("user", "Add a cart."),
       message("assistant", "Which currency?"),
@@ -61,7 +61,7 @@ describe("a summary by rules", () => {
     expect(summaryByRules(messages, 1_000)).toBe("Asked: Add a cart.\nThen: Euro.\nLast answer: Done: the cart shows euro.");
   });
 
-  it("tells of many requests the first and the last", () => {
+  it("reports the first and the last of many requests", () => {
     const messages = Array.from({ length: 20 }, (_, index) => message("user", `request ${String(index)}`, index));
     const text = summaryByRules(messages, 1_000);
     expect(text).toContain("Asked: request 0\nThen: request 1\nThen: request 2\nThen: request 3\nThen: request 17");

@@ -55,7 +55,7 @@ describe("a task that ended", () => {
     expect(ofKind("message")).toHaveLength(3);
   });
 
-  it("loses references to messages that were taken back", () => {
+  it("loses references to messages that were rolled back", () => {
     talk("q1", 4);
     fixture.episodes.questEnded(end);
     fixture.conversation.remove(({ id }) => id === "m3" || id === "m4");

@@ -139,7 +139,7 @@ describe("ordinary facts", () => {
   });
   afterAll(() => fixture.remove());
 
-  it.each(ordinary)("are kept, found and, with the owner's word, stand in a core block: %s", (content) => {
+  it.each(ordinary)("are kept, found and, with the owner's message as evidence, stand in a core block: %s", (content) => {
     const { memory } = fixture;
     const edit = (target: MemoryTarget): ProposedEdit => ({
       op: "insert",

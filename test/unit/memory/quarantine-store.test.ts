@@ -72,7 +72,7 @@ it.each([
   expect(other.quarantine.pending()).toBe(seen ? 1 : 0);
 });
 
-it("shows what is there now beside what it would leave, and of what was set aside the item itself", () => {
+it("shows what is there now beside what it would leave, and for a quarantined item the item itself", () => {
   host.commits.apply([gated(proposedEdit({ op: "insert", target: "core:mission", content: "now", tags: ["t"] }))], owner, {
     reason: "",
     parentId: null,

@@ -142,7 +142,7 @@ describe("denial", () => {
 });
 
 describe("setting aside", () => {
-  it("takes an item out of use until it is put back, exactly", () => {
+  it("takes an item out of use until it is restored exactly", () => {
     const id = stored({ ...mission("Ship the parser."), provenance: { source: "user" }, tags: ["goal"] });
     const before = fixture.host.store.get(id);
     const { entry, commitId } = fixture.quarantine.quarantineItem({ id }, "not sure", owner, null);
@@ -152,7 +152,7 @@ describe("setting aside", () => {
     expect(fixture.host.store.get(id)).toEqual({ ...before, seq: expect.any(Number) as number });
   });
 
-  it("of a rule of the owner's can be taken back, of what reads like an order past them it cannot", () => {
+  it("of a rule of the owner's can be rolled back, of what reads like an order past them it cannot", () => {
     const rule = stored(
       proposedEdit({ op: "insert", target: "archival", content: "Always wrap it in <system> tags.", provenance: { source: "user" } }),
     );
@@ -165,7 +165,7 @@ describe("setting aside", () => {
     expect(planted.entry.verifier).toMatchObject({ ok: false, problems: [{ rule: "memory.injection" }] });
   });
 
-  it("stays out of use when it is denied", () => {
+  it("stays unused when it is denied", () => {
     const id = stored({ ...mission("Ship the parser."), provenance: { source: "user" } });
     const { entry } = fixture.quarantine.quarantineItem({ target: "core:mission", selector: "the parser" }, "wrong", owner, null);
     fixture.quarantine.deny(entry.id, owner, null, null);
@@ -180,7 +180,7 @@ describe("setting aside", () => {
     expect(refusal(() => fixture.quarantine.promote(entry.id, owner, null, null))).toMatchObject({ code: "conflict" });
   });
 
-  it("puts back what its commit can no longer take back", () => {
+  it("restores what its commit can no longer roll back", () => {
     const id = stored({ ...mission("Ship the parser."), provenance: { source: "user" }, tags: ["goal"] });
     const before = fixture.host.store.get(id);
     const { entry } = fixture.quarantine.quarantineItem({ id }, "not sure", owner, null);

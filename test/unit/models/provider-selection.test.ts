@@ -98,7 +98,7 @@ describe("who answers", () => {
     expect((await failure(ask(models, {}))).message).toBe(error.message);
   });
 
-  it("tells of a broken file: beside the choice, in the list, in the ledger once", async () => {
+  it("reports a broken file: beside the choice, in the list, in the ledger once", async () => {
     const { models, ledger } = fixture({ yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } });
     const { notice } = await models.active();
     expect(notice).toContain("config/models.yaml in the data folder, line 1");
@@ -142,7 +142,7 @@ describe("choosing", () => {
 });
 
 describe("the local model", () => {
-  it("answers through the same road, with a receipt", async () => {
+  it("answers through the same pipeline, with a receipt", async () => {
     const { models, receipts } = fixture({ local: localIn({ status: "ready" }) });
     const { text } = await ask(models, {});
     expect(text).toBe("local words");
@@ -150,7 +150,7 @@ describe("the local model", () => {
     expect(await models.active()).toMatchObject({ small: true, contextWindow: 4096 });
   });
 
-  it("is shown as a server when the owner named one, and not downloaded when switched off", async () => {
+  it("is shown as a server when the owner named one, and not downloaded when turned off", async () => {
     expect(fixture({ yaml: 'local: { url: "http://127.0.0.1:9/v1" }\n' }).models.local()).toMatchObject({
       status: "ready",
       source: "server",

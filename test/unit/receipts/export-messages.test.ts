@@ -152,7 +152,7 @@ describe("an export of the ledger", () => {
       () => writeFileSync(sealedFile(), "x"),
       ["unavailable", "The export could not be written. Check the permissions of the folder exports in Lancelot's data folder."],
     ],
-  ])("ends in words, and leaves no file, when %s", async (_, harm, expected) => {
+  ])("ends with a message, and leaves no file, when %s", async (_, harm, expected) => {
     fill(111);
     await seal();
     await ledger.sign();
@@ -162,7 +162,7 @@ describe("an export of the ledger", () => {
     expect(exported()).toEqual([]);
   });
 
-  it("ends in words when it is stopped, and as it came when the program is at fault", async () => {
+  it("ends with a message when it is stopped, and as it came when the program is at fault", async () => {
     fill(1);
     expect(await messageOf(ledger.export({ format: "ledger" }, AbortSignal.abort()))).toEqual(["cancelled", expect.any(String)]);
     const fault = new TypeError("a fault");
@@ -306,7 +306,7 @@ describe("the check of an export", () => {
     expect((await verifyExport(path(file), { keyId: "0123456789abcdef" })).firstBad).toMatchObject({ seq: 6, problem: "signature" });
   });
 
-  it("tells in words when it cannot be made", async () => {
+  it("reports when it cannot be made", async () => {
     fill(3);
     const { file } = await ledger.export({ format: "ledger" });
     expect(await messageOf(verifyExport(path(file), { signal: AbortSignal.abort() }))).toEqual(["cancelled", expect.any(String)]);

@@ -30,7 +30,7 @@ function still(): { host: LedgerHost; idle: number } {
   return { host, idle: vi.getTimerCount() };
 }
 
-describe("the upkeep of the ledger by itself", () => {
+describe("automatic maintenance of the ledger", () => {
   it("takes 500 entries into the derived table and 200 into the text index every quarter of a second, until all is in", () => {
     const { host, idle } = still();
     for (let index = 0; index < 300; index += 1) host.ledger.record(opening(), success);
@@ -229,7 +229,7 @@ describe("a ledger that was changed from outside", () => {
 });
 
 describe("the key of the ledger", () => {
-  it("is missed, in words, where there is no key store", () => {
+  it("is reported as missing where there is no key store", () => {
     const { ledger } = folder.host();
     expect(ledger.degraded()).toBe(
       "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.",

@@ -94,7 +94,7 @@ describe("the derived table", () => {
     expect(names(other)).toEqual(["second pending", "first success"]);
   });
 
-  it("is made anew with its text index by a host that starts, when it is not", () => {
+  it("is recreated with its text index by a host that starts, when it is not", () => {
     record("first");
     ledger.search({ query: "first", limit: 1 });
     sql("DELETE FROM receipts");

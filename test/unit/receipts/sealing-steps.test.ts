@@ -240,7 +240,7 @@ describe("a sealing", () => {
     expect(await sealing({}, other).run()).toEqual({ segments: 0, entries: 0 });
   });
 
-  it("gives up, in words, when another window took it over meanwhile", async () => {
+  it("gives up, with a message, when another window took it over meanwhile", async () => {
     fill(110);
     time += 11 * day;
     const other = folder.host(() => time);
@@ -271,7 +271,7 @@ describe("a sealing", () => {
     expect(await one.run()).toEqual({ segments: 2, entries: 200 });
   });
 
-  it("is stopped in words, also when its database is closed", async () => {
+  it("is stopped with a message, also when its database is closed", async () => {
     fill(60);
     time += 11 * day;
     expect(await messageOf(sealing().run(AbortSignal.abort()))).toEqual(["cancelled", expect.any(String)]);
@@ -505,7 +505,7 @@ describe("sealing by itself", () => {
     await host.ledger.end();
   });
 
-  it("says what keeps it from sealing, and goes on when that is gone", async () => {
+  it("says what keeps it from sealing, and continues when that is gone", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const logged: string[] = [];
     settings("keep_days: 10\nsegment_entries: 100\n");
@@ -618,7 +618,7 @@ describe("a sealed file", () => {
     expect(files()).toEqual(["segment-1-3.jsonl.gz"]);
   });
 
-  it("tells a last line that is not whole, and fails where it is no such file", async () => {
+  it("reports a last line that is not whole, and fails where it is no such file", async () => {
     mkdirSync(path(""));
     writeFileSync(path("a"), gzipSync(`{"entry":{},"hash":"${"0".repeat(64)}"}\n{"entry`));
     expect((await read(path("a"))).all).toEqual([{ body: "{}", hash: "0".repeat(64) }, null]);
@@ -709,7 +709,7 @@ describe("a receipt in a sealed file", () => {
     expect((await ledger.verify()).ok).toBe(false);
   });
 
-  it("is told of by a search that reaches back to its time, to the millisecond", async () => {
+  it("is reported by a search that reaches back to its time, to the millisecond", async () => {
     const ids = await sealed();
     const until = (await ledger.find(ids[99] ?? ""))?.timestamp ?? "";
     expect(ledger.search({ limit: 50, from: until }).sealed).toEqual({ entries: 200, until });

@@ -157,7 +157,7 @@ describe("pages", () => {
     ["of everything", {}],
     ["of a word", { query: "page" }],
     ["of a filter", { tier: "T1" }],
-  ])("%s go on where there is more, and end where there is none", (_, filter) => {
+  ])("%s continue where there is more, and end where there is none", (_, filter) => {
     for (let index = 0; index < 3; index += 1) closed(`page ${index}`);
     ledger.open(opening("page 3"));
     ledger.open(opening("page 4"));

@@ -99,7 +99,7 @@ describe("signing the head of the ledger", () => {
     expect(all.map((signed) => signed?.seq)).toEqual([1, 1, 1]);
   });
 
-  it("goes on after one that failed", async () => {
+  it("continues after one that failed", async () => {
     let fail = true;
     const { keys, one } = keysOf({
       ring: () => (fail ? Promise.reject(new LancelotError("unavailable", "Locked.")) : Promise.resolve(one)),
@@ -346,7 +346,7 @@ describe("another key", () => {
   });
 });
 
-describe("what verification is told", () => {
+describe("verification options", () => {
   const published = (keyId: string) => storage.db.prepare("INSERT INTO ledger_keys (key_id, public_key, at) VALUES (?, 'p', 1)").run(keyId);
 
   it("are the keys of the key store, or of the folder where there are none", async () => {

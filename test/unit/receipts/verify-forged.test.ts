@@ -169,7 +169,7 @@ describe("verification of a forged ledger", () => {
 });
 
 describe("verification of a long ledger", () => {
-  it("tells after each 10,000 entries how far it is, whom it has to tell", async () => {
+  it("reports after each 10,000 entries how far it is, whom it has to tell", async () => {
     const id = newReceiptId(time);
     const entry: OpenEntry = {
       actionName: "a",
@@ -198,7 +198,7 @@ describe("verification of a long ledger", () => {
     expect((await ledger.verify()).ok).toBe(true);
   });
 
-  it("is stopped in words", async () => {
+  it("is stopped with a message", async () => {
     fill(10);
     await expect(ledger.verify(AbortSignal.abort())).rejects.toMatchObject({
       code: "cancelled",
@@ -359,7 +359,7 @@ describe("verification of what was sealed", () => {
     return ledger.verify(signal as AbortSignal);
   }
 
-  it("goes on in the file where it was in the database", async () => {
+  it("continues in the file where it was in the database", async () => {
     const result = await sealedMeanwhile((all) => all);
     expect(result).toMatchObject({ ok: true, entries: rows(storage).at(-1)?.seq, segments: { count: 1, entries: 1_000 } });
   });

@@ -217,7 +217,7 @@ describe("verification", () => {
     expect(entries).toBe(seq > 20 || seq === 20 ? 20 : seq - 1);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     fill(2_000);
     const stop = new AbortController();
     const running = ledger.verify(stop.signal);
@@ -281,7 +281,7 @@ function play(steps: readonly Step[], hosts: readonly { ledger: Ledger; storage:
 }
 
 describe("any course of events", () => {
-  it("on two hosts leaves a ledger that verifies and tells it", async () => {
+  it("on two hosts leaves a ledger that verifies and reports it", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const folder = new LedgerFolder();

@@ -62,7 +62,7 @@ describe("opening", () => {
     expect(all(open())).toEqual(["kept"]);
   });
 
-  it("runs a migration that a room appends, also in front of those of another room", () => {
+  it("runs a migration that a module appends, also before those of another module", () => {
     open([expectedText, numbers]).close();
     const more: Migration = { name: "words-2", sql: "ALTER TABLE words ADD COLUMN language TEXT" };
     const storage = open([expectedText, more, numbers]);
@@ -133,7 +133,7 @@ describe("transactions", () => {
     expect(all(storage)).toEqual([]);
   });
 
-  it("undo only the inner part when the outer one goes on", () => {
+  it("undo only the inner part when the outer one continues", () => {
     const storage = open();
     storage.transaction(() => {
       add(storage, "before");
@@ -182,7 +182,7 @@ describe("transactions", () => {
     expect(all(storage)).toEqual([]);
   });
 
-  it("say that the disk is full, keep what was there and go on when there is space again", () => {
+  it("say that the disk is full, keep what was there and continue when there is space again", () => {
     const storage = open();
     add(storage, "kept");
     const pages = storage.db.pragma("page_count", { simple: true });

@@ -227,7 +227,7 @@ describe("the user's preferences", () => {
     ["an unknown capability", "version: 1\ncapabilities: { shell: { off: [a] } }\n"],
     ["a list that is none", "version: 1\ncapabilities: { shell_exec: { off: a } }\n"],
     ["an alias that grows", `version: 1\na: &a [x]\ncapabilities: { shell_exec: { off: *a } }\n`],
-  ])("%s: nothing that it could have switched off is used, in words that name the file", (_, yaml) => {
+  ])("%s: nothing that it could have turned off is used, with a message that names the file", (_, yaml) => {
     const { decide, router } = open([{ id: "a" }, { id: "files", offers: { file_ops: { list: () => Promise.resolve([]) } } }], { yaml });
     expect(decide().provider).toBeNull();
     expect(decide().reason).toMatch(/^Your config\/tools\.yaml /);

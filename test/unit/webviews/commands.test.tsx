@@ -104,7 +104,7 @@ describe("the card of a command", () => {
     expect(lines()).toEqual(["one", "two", "three"]);
   });
 
-  it("reads the task again when text is missing, once, and goes on from there", async () => {
+  it("reads the task again when text is missing, once, and continues from there", async () => {
     await show(sampleCommand(running));
     await openCard();
     const reads = page.view.calls("quests.get").length;

@@ -94,7 +94,7 @@ const asked = () => view.posted.flatMap((message) => (message.type === "ui" ? [m
 const committed = { commitId: "commit-9", notes: [], outcome: "staged", index: 0, target: "archival", content: "", quarantineId: null };
 
 describe("core blocks", () => {
-  it("stand in their order with budget, sources, version, entries and what stays out", async () => {
+  it("stand in their order with budget, sources, version, entries and the excluded items", async () => {
     await open();
     expect(root.querySelectorAll(".block h2")).toHaveLength(5);
     expect([...root.querySelectorAll('[role="meter"]')].map((meter) => meter.getAttribute("aria-valuenow"))).toEqual([
@@ -183,7 +183,7 @@ describe("core blocks", () => {
 describe("search", () => {
   const rows = (): string[] => [...root.querySelectorAll('[role="option"]')].map(({ textContent }) => textContent);
 
-  it("lists the newest first, and searches when typing rests, by words, tier, place and tag", async () => {
+  it("lists the newest first, and searches when typing pauses, by words, tier, place and tag", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open({ section: "search" });
     expect(view.calls("memory.search")).toEqual([{ query: "", limit: 100 }]);
@@ -341,7 +341,7 @@ describe("quarantine", () => {
     expect(view.calls("memory.deny")).toEqual([{ id: "quarantine-1", reason: "I asked once." }]);
   });
 
-  it("goes on with the next when the one on show is decided, and closes after the last", async () => {
+  it("continues with the next when the one on show is decided, and closes after the last", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open({ quarantineId: "quarantine-1" });
     const left = async (ids: readonly string[]): Promise<void> => {
@@ -396,7 +396,7 @@ describe("quarantine", () => {
 });
 
 describe("compiled contexts", () => {
-  it("show tokens by part, the texts that went in, what stayed out and why, and the whole text", async () => {
+  it("show tokens by part, the included texts, the excluded ones with reasons, and the whole text", async () => {
     await open({ contextId: "context-1" });
     expect(root.querySelector('.share-bar[role="img"]')?.getAttribute("aria-label")?.match(/\d+/g)).toEqual([
       ...["212", "131", "44", "298", "60", "402", "57"],
@@ -427,7 +427,7 @@ describe("compiled contexts", () => {
   });
 });
 
-describe("upkeep", () => {
+describe("maintenance", () => {
   it("runs a job, says what came of each, and leads to the files by the extension's dialogs", async () => {
     await open({ section: "upkeep" }, { "memory.runJob": {} });
     for (const expectedText of ["3 items expired.", "Another window did it.", "The database is locked."])
@@ -459,7 +459,7 @@ describe("when there is nothing to show", () => {
     expect(testIds()).toContain(id);
   });
 
-  it("says which flag is off and offers to switch it on", async () => {
+  it("says which flag is off and offers to turn it on", async () => {
     await open();
     view.answer("memory.status", () => {
       throw { code: "disabled", message: "Memory is switched off.", data: { flag: "MEMORY_VNEXT" } };

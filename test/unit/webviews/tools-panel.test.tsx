@@ -145,7 +145,7 @@ describe("the panel Tools", () => {
     expect(view.posted.at(-1)?.["ui"]).toEqual({ action: "command", command: "lancelot.setFlag" });
   });
 
-  it("looks at every provider when it is told to", async () => {
+  it("looks at every provider on request", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open({ "tools.health": { ok: true, items: sampleProviders } });
     await press("check-now");

@@ -91,7 +91,7 @@ describe("the panel Usage", () => {
     expect(root.querySelectorAll(".record-table table")).toHaveLength(5);
   });
 
-  it("draws tokens instead of cost, and other days, when it is told to", async () => {
+  it("draws tokens instead of cost, and other days, on request", async () => {
     await open();
     await press("measure:tokens");
     expect(buttonIn(root, "measure:tokens").getAttribute("aria-pressed")).toBe("true");
@@ -205,7 +205,7 @@ describe("the panel Usage", () => {
     for (const method of notForViews) expect(view.calls(method)).toEqual([]);
   });
 
-  it("looks for servers when it is told to, and uses one", async () => {
+  it("looks for servers on request, and uses one", async () => {
     await open({ "models.useServer": { provider: "ollama", model: "qwen3:8b" } });
     expect(view.calls("models.servers")).toEqual([]);
     await press("find-servers");

@@ -95,7 +95,7 @@ describe("a text that is no soul", () => {
     expect(readSoul(yaml)).toMatchObject({ document: null, raw: expect.objectContaining({ allegiance: "a" }) as object });
   });
 
-  it("tells fifty mistakes at most", () => {
+  it("reports fifty mistakes at most", () => {
     expect(readSoul(small + "mission: 1\n".repeat(60)).issues).toHaveLength(50);
     expect(readSoul(`a: ${"[]".repeat(80)}`).issues).toHaveLength(50);
   });

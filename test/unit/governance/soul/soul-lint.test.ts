@@ -292,7 +292,7 @@ describe("texts that are no soul", () => {
     expect(decodeSoul(Buffer.alloc(maxSoulBytes + 1, 0x20))).toMatchObject({ severity: "critical" });
   });
 
-  it("has a place for nothing, and tells fifty issues at most", () => {
+  it("has a place for nothing, and reports fifty issues at most", () => {
     expect(readSoul("").placeOf(["version"])).toEqual({});
     const many = (line: (index: number) => string) =>
       lintSoul(`${small}${Array.from({ length: 200 }, (_, index) => `${line(index)}\n`).join("")}`, terms);

@@ -62,7 +62,7 @@ describe("the job", () => {
     expect(weights()["agent's"]).toBe(0.2);
   });
 
-  it("gives back its weight to what is confirmed again", async () => {
+  it("restores the weight of a confirmed item", async () => {
     fixture.keep({ content: "The port is 8443." });
     fixture.clock.now += 900 * day;
     await run();

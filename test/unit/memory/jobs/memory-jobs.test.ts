@@ -56,7 +56,7 @@ describe("maintaining", () => {
     expect(fixture.receipts("memory_job_run")).toHaveLength(8);
   });
 
-  it("does nothing while memory is switched off, or when it is told to stop", async () => {
+  it("does nothing while memory is turned off, or when it is stopped", async () => {
     const off = open({ enabled: () => false });
     await off.jobs.maintain(go());
     expect(off.jobs.jobs().every(({ last, nextAt }) => last === null && nextAt === null)).toBe(true);
@@ -64,7 +64,7 @@ describe("maintaining", () => {
     expect(fixture.jobs.jobs().every(({ last }) => last === null)).toBe(true);
   });
 
-  it("goes on with the other jobs when one fails, and tries that one again at its next time", async () => {
+  it("continues with the other jobs when one fails, and tries that one again at its next time", async () => {
     fixture.storage.db.exec("ALTER TABLE memory_words RENAME TO away");
     await fixture.jobs.maintain(go());
     expect(fixture.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "failed"]);
@@ -106,7 +106,7 @@ describe("a job that is run by hand", () => {
     expect((await fixture.jobs.runJob("memory_decay_archival", go())).last?.status).toBe("run");
   });
 
-  it("that is stopped is skipped, keeps what it did, and goes on the next time", async () => {
+  it("that is stopped is skipped, keeps its results, and continues the next time", async () => {
     const stop = new AbortController();
     const conversation = new Conversation();
     for (const questId of ["q1", "q2"]) conversation.say(questId, "user", `words of ${questId}`, 1);

@@ -252,7 +252,7 @@ describe("an import", () => {
     expect(contents(fixture)).toEqual(before);
   });
 
-  it("that is only tried changes nothing and tells the same", async () => {
+  it("that is only tried changes nothing and reports the same", async () => {
     fill(fixture);
     const before = contents(fixture);
     const file = write(

@@ -115,7 +115,7 @@ describe("marks for Claude's cache", () => {
     expect(markedAt(grown)).toContain(before.at(-1));
   });
 
-  it("stand on the conversation only where it will go on, and only past the least size", () => {
+  it("stand on the conversation only where it will continue, and only past the least size", () => {
     const { body } = toRequest(request({ messages: grown }), call("claude-sonnet-5-5"), all);
     expect(marksOf(body.messages)).toBe(0);
     const short = toRequest(request({ cacheKey: "q" }), call("claude-sonnet-5-5"), all).body;

@@ -55,7 +55,7 @@ describe("taking data from a text by rules", () => {
     );
   });
 
-  it("gives back nothing that does not hold the schema, whatever the text", () => {
+  it("returns nothing that violates the schema, whatever the text", () => {
     const schema = object({ name: { type: "string", minLength: 2 }, count: { type: "integer", minimum: 0 }, on: { type: "boolean" } }, [
       "name",
     ]);

@@ -47,7 +47,7 @@ describe("intent by rules", () => {
     }
   });
 
-  it("tells follow-ups, the need for tools and changes", () => {
+  it("reports follow-ups, the need for tools and changes", () => {
     const agree = (holds: (one: (typeof judged)[number]) => boolean) => share(judged.filter(holds).length, judged.length);
     expect(agree(({ sample, reported }) => reported.isContinuation === sample.isContinuation)).toBeGreaterThan(0.9);
     expect(agree(({ sample, reported }) => reported.requiresTools === sample.requiresTools)).toBeGreaterThan(0.8);

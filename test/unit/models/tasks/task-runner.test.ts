@@ -134,7 +134,7 @@ describe("who did a task", () => {
     expect(room_[1]).toBe((room_[0] ?? 0) * 2);
   });
 
-  it("stops when it is told to, and says so on the receipt", async () => {
+  it("stops on request, and says so on the receipt", async () => {
     const stop = new AbortController();
     const { tasks, receipts, context } = open({ model: () => ableModel, stream: scripted([null]) });
     const running = tasks.extractJson("port 1", schema, { ...context, signal: stop.signal });

@@ -156,7 +156,7 @@ describe("the sums", () => {
     expect(book.summary({ days: 1 })).toMatchObject({ total: { costUsd: 1.01, unpricedCalls: 0 }, prices: { missing: [] } });
   });
 
-  it("begin anew with a reset", () => {
+  it("start again with a reset", () => {
     const { book } = books.open();
     book.count(call({ usage: { outputTokens: 1_000 } }));
     expect(book.summary({ days: 1 }).since).toBe("2026-11-22T12:00:00.000Z");
@@ -226,7 +226,7 @@ describe("the event", () => {
     book.close();
   });
 
-  it("tells of caps and prices that another window or the owner's editor changed", () => {
+  it("reports caps and prices that another window or the owner's editor changed", () => {
     const { book } = books.open();
     book.summary({ days: 1 });
     book.notice();

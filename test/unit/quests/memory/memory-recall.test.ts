@@ -71,7 +71,7 @@ function recalling(compile: (options: CompileQuery, call: number) => CompiledCon
   return { store, questId, say, recall, trace, requests, logged, notices };
 }
 
-describe("what a run is told of what is remembered", () => {
+describe("the memories that a run receives", () => {
   it("is compiled once for each kind of model, however often it is asked for and whatever is said meanwhile", () => {
     const { recall, questId, trace, requests, say, store } = recalling((_wish, call) => compiledOf(`text ${String(call)}`));
     const memory = recall.begin(questId, trace);
@@ -105,7 +105,7 @@ describe("what a run is told of what is remembered", () => {
     expect([notices(), logged]).toEqual([[], []]);
   });
 
-  it("is not asked for while memory is switched off", () => {
+  it("is not asked for while memory is turned off", () => {
     const { recall, questId, trace, requests } = recalling(
       () => compiledOf("text"),
       () => false,

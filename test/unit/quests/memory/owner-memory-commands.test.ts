@@ -107,7 +107,7 @@ describe("an order on memory", () => {
     ["/forget the port", 1],
     ["Forget the port.", 0],
     ["Merke dir, dass ich Tabs bevorzuge.", 1],
-  ])("that came without the owner token is not carried out: %s", async (text, warnings) => {
+  ])("that came without the owner token is not executed: %s", async (text, warnings) => {
     const { say, runCommands, parts, calls, others } = task({ meant: { item: anItem({ id: "i1", content: "the port" }), candidates: [] } });
     const id = say(text);
     others.add(id);
@@ -217,7 +217,7 @@ describe("an order to forget", () => {
   });
 });
 
-describe("where memory is switched off", () => {
+describe("where memory is turned off", () => {
   it("the owner's words are as any others, and a command says that it does nothing", async () => {
     const { say, runCommands, notices, calls } = task({ enabled: false });
     await runCommands(say("Remember that we use pnpm."));

@@ -44,14 +44,14 @@ describe("the owner", () => {
     ).toContain("I prefer tabs.");
   });
 
-  it("takes back the last commit of people and agents, which is the one that is judged", async () => {
+  it("rolls back the last commit of people and agents, which is the one that is judged", async () => {
     const { commitId } = await service().edit(edit("The port is 8080."), agent);
     await service().edit(edit("The build takes a minute."), system);
     expect(memory().lastCommits(1)).toMatchObject([{ id: commitId, diff: [{ after: "The port is 8080." }] }]);
     expect((await service().rollback({ last: 1, reason: "No." }, owner)).rolledBack).toEqual([commitId]);
   });
 
-  it("takes back what a task kept without a question; a denial stays one", async () => {
+  it("rolls back what a task kept without a question; a denial stays one", async () => {
     const { commitId } = await service().edit(edit("The port is 8080."), agent);
     await service().rollback({ commitId, reason: "No." }, owner);
     expect(memory().search({ query: "port", limit: 5 }).items).toEqual([]);

@@ -270,7 +270,7 @@ describe("a denial", () => {
 });
 
 describe("taking back and setting aside", () => {
-  it("takes back a commit of the same task without a question, exactly", async () => {
+  it("rolls back a commit of the same task without a question, exactly", async () => {
     open();
     const { text } = await insert("The cache is in /tmp.");
     const outcome = await fixture.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." });
@@ -288,7 +288,7 @@ describe("taking back and setting aside", () => {
     expect(ids()).toHaveLength(answer === "deny" ? 1 : 0);
   });
 
-  it("sets aside what the agent wrote, and not what the owner said", async () => {
+  it("quarantines what the agent wrote, and not what the owner said", async () => {
     open();
     await insert("The cache is in /tmp.");
     const [id] = ids();
