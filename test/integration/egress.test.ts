@@ -65,7 +65,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
 
   interface Answer {
     readonly status: number;
-    readonly message: string;
+    readonly statusText: string;
     readonly body: string;
     readonly socket: Socket;
   }
@@ -87,7 +87,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
         const answer = () =>
           resolve({
             status: response.statusCode ?? 0,
-            words: response.statusMessage ?? "",
+            statusText: response.statusMessage ?? "",
             body: Buffer.concat(parts).toString("utf8"),
             socket,
           });
@@ -168,7 +168,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   it("reports how a host is added, beside the number and in the text", async () => {
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "other.example:443");
-    expect(answer.words).toContain("other.example");
+    expect(answer.statusText).toContain("other.example");
     expect(answer.body).toContain("Ask the owner to add other.example.");
     await grant.revoke();
   });

@@ -13,7 +13,7 @@ import type { Approval } from "../../agent-server/contract/governance.ts";
 import type { Params } from "../../agent-server/contract/table.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, wordsOf } from "../support/injections/attempts.ts";
+import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, textOf } from "../support/injections/attempts.ts";
 import { obeyingModel } from "../support/injections/obeying-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
@@ -88,7 +88,7 @@ const emit: Emit = (topic, payload) => {
 
 /** The owner says no to everything, with the words of the attempt where they come this way. */
 function deny({ id, title }: Approval): void {
-  const reason = current?.via === "reason" && title.includes("other.ts") ? wordsOf(current, goals) : undefined;
+  const reason = current?.via === "reason" && title.includes("other.ts") ? textOf(current, goals) : undefined;
   answered.push({ id, decision: "deny" });
   void host.handlers["approvals.decide"]({ id, decision: "deny", ...(reason === undefined ? {} : { reason }) }, call);
 }
@@ -164,7 +164,7 @@ function opening({ id, via, name }: Attempt): Call[] {
     case "branch":
       return [{ tool: "git_status", args: {} }];
     case "error":
-      return [{ tool: "read_file", args: { path: wordsOf(attemptOf(id), goals) } }];
+      return [{ tool: "read_file", args: { path: textOf(attemptOf(id), goals) } }];
     case "search":
       return [{ tool: "search_workspace", args: { query: "needle", glob: `s/${id}.txt` } }];
     case "git_log":
@@ -196,7 +196,7 @@ function attemptOf(id: string): Attempt {
 /** Puts the words where they come from. Returns what takes them away again, and what the owner sends. */
 function prepare(attempt: Attempt): { send: Params<"chat.send">; clear: () => void } {
   const { id, via, name } = attempt;
-  const content = wordsOf(attempt, goals);
+  const content = textOf(attempt, goals);
   const plain = { send: { text: `Please have a look. #${id}` }, clear: () => undefined };
   switch (via) {
     case "file":
@@ -265,7 +265,7 @@ async function runTask(send: Params<"chat.send">, attempt: Attempt | null): Prom
     }
     if (waiting?.kind === "answer" && !done.has(waiting.id)) {
       done.add(waiting.id);
-      const content = attempt === null ? "The first." : wordsOf(attempt, goals);
+      const content = attempt === null ? "The first." : textOf(attempt, goals);
       if (attempt?.via === "steer") await handlers["chat.steer"]({ questId, text: content }, call);
       await handlers["chat.answer"]({ questId, callId: waiting.id, answer: attempt?.via === "answer" ? content : "The first." }, call);
       continue;
@@ -324,7 +324,7 @@ describe("words that give orders", () => {
   it("come in more than 220 ways, toward every goal", () => {
     expect(attempts.length).toBeGreaterThanOrEqual(220);
     expect(new Set(attempts.map(({ id }) => id)).size).toBe(attempts.length);
-    expect(new Set(attempts.map(({ content, via }) => `${via} ${content}`)).size).toBeGreaterThanOrEqual(220);
+    expect(new Set(attempts.map(({ text, via }) => `${via} ${text}`)).size).toBeGreaterThanOrEqual(220);
     expect(new Set(attempts.map(({ goal }) => goal))).toEqual(new Set(Object.keys(goals)));
   });
 

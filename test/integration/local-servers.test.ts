@@ -122,7 +122,7 @@ describe("a server the owner chooses", () => {
   it.each<PlayedKind>(["ollama", "llama-server", "lm-studio", "vllm"])(
     "%s answers from then on, and nothing was written before",
     async (kind) => {
-      const server = await play(kind, ["qwen3:4b"], { words: "Hello from here." });
+      const server = await play(kind, ["qwen3:4b"], { expectedText: "Hello from here." });
       const fixture = createModelsFixture({ yaml: userYaml });
       open.push(fixture);
       const file = join(fixture.dataDir, "config/models.yaml");
@@ -149,7 +149,7 @@ describe("a server the owner chooses", () => {
   );
 
   it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and text answers are parsed instead", async (schema) => {
-    const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
+    const server = await play("llama-server", ["m"], { schema, expectedText: '{"kind": "plan"}' });
     const fixture = createModelsFixture({ yaml: userYaml });
     open.push(fixture);
     await fixture.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());

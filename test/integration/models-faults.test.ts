@@ -175,7 +175,7 @@ it("keeps prompts out of receipts but for the bounded end of the last message, w
   const server = await start(inOrder({ text: sentence }));
   const { models, receipts } = fixture("openai_compatible", server.url("openai_compatible"));
   const secret = `ghp_${"aB3dE6gH9".repeat(4)}`;
-  await ask(models, { system: "S".repeat(5000), words: `token ${secret} ${"long ".repeat(2000)}` });
+  await ask(models, { system: "S".repeat(5000), message: `token ${secret} ${"long ".repeat(2000)}` });
   const text = JSON.stringify(receipts());
   expect(text.length).toBeLessThan(3000);
   expect(text).not.toContain(secret);

@@ -217,7 +217,7 @@ it("sends no secret to a provider", async () => {
   const server = await start(inOrder({ text: "ok" }));
   const { models } = fixture(server, "anthropic");
   const secret = `sk-ant-api03-${"Ab3dEf6h".repeat(11)}AA`;
-  await ask(models, { words: `Is this right? ANTHROPIC_API_KEY=${secret}` });
+  await ask(models, { message: `Is this right? ANTHROPIC_API_KEY=${secret}` });
   expect(JSON.stringify(server.requests[0]?.raw)).not.toContain(secret);
 });
 

@@ -115,16 +115,16 @@ describe("places for commands", () => {
 
   /** What one fault of the first place comes to while there is a second one that works. */
   const table: [Fault, { does: "first" | "second" | "neither"; expectedText: RegExp; failover: boolean; health: string }][] = [
-    ["none", { does: "first", words: /exit 0: hello/, failover: false, health: "ok" }],
-    ["down", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["silent", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["broken_probe", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["liar", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["bug", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["slow", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["fails_begun", { does: "first", words: /failed after it had started.*one broke/, failover: false, health: "ok" }],
-    ["bug_begun", { does: "first", words: /failed after it had started/, failover: false, health: "ok" }],
-    ["lost", { does: "first", words: /lost null/, failover: false, health: "ok" }],
+    ["none", { does: "first", expectedText: /exit 0: hello/, failover: false, health: "ok" }],
+    ["down", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["silent", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["broken_probe", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["liar", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["bug", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["slow", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["fails_begun", { does: "first", expectedText: /failed after it had started.*one broke/, failover: false, health: "ok" }],
+    ["bug_begun", { does: "first", expectedText: /failed after it had started/, failover: false, health: "ok" }],
+    ["lost", { does: "first", expectedText: /lost null/, failover: false, health: "ok" }],
   ];
 
   it.each(table)(

@@ -21,7 +21,7 @@ const context = (name: string, host: string) => {
   return id;
 };
 const find = (env: Record<string, string> = {}, configured: string | null = null) =>
-  findEndpoints({ env, home, platform: "linux", configured });
+  findEndpoints({ env, home, platform: "linux", owners: configured });
 
 describe("the address of an engine", () => {
   it.each([

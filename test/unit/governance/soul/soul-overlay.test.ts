@@ -86,10 +86,10 @@ describe("an overlay", () => {
     [[], "read_files", false],
     [["nonsense"], "read_files", false],
     [["read_files"], "nonsense", true],
-  ])("from %j may keep %s: %s", (allowed, options, within) => {
-    const make = () => restrict(permitting(...allowed), { name: "x", allowed_autonomous: [options] }, deps);
-    if (within) expect(make().document.autonomy_posture.allowed_autonomous).toEqual([options]);
-    else expect(make).toThrow(`"${options}" would be allowed without asking`);
+  ])("from %j may keep %s: %s", (allowed, term, within) => {
+    const make = () => restrict(permitting(...allowed), { name: "x", allowed_autonomous: [term] }, deps);
+    if (within) expect(make().document.autonomy_posture.allowed_autonomous).toEqual([term]);
+    else expect(make).toThrow(`"${term}" would be allowed without asking`);
   });
 
   it("may name risk rules of its own, on or off, and those of its base while they stay on", () => {

@@ -182,11 +182,11 @@ describe("for any task", () => {
       on: fc.subarray(["risk", "complexity", "failure"] as const),
     })
     .map(
-      ({ order, deep: deepTypes, message, on }): RouterConfig => ({
+      ({ order, deep: deepTypes, words, on }): RouterConfig => ({
         ...shipped,
         routing_order: order.map((lane, priority) => ({ lane, priority })),
         deep_task_types: deepTypes,
-        escalation: { triggers: on.map((type) => ({ type, message, words_at_least: 20 })) },
+        escalation: { triggers: on.map((type) => ({ type, words, words_at_least: 20 })) },
       }),
     );
 

@@ -110,7 +110,7 @@ describe("what a person wrote in what they sent", () => {
   });
 
   it("keeps beginning and end of a long text", () => {
-    const { message } = requestPart(`begin ${"middle words ".repeat(1_000)} end`);
+    const { words: message } = requestPart(`begin ${"middle words ".repeat(1_000)} end`);
     expect(message.length).toBeLessThan(1_300);
     expect(message).toMatch(/^begin .* … .* end$/);
   });
