@@ -290,8 +290,8 @@ describe("verification", () => {
       ["cancelled", "plant"],
     ]);
     expect(rows()).toEqual([
-      { status: "unverified", reported: 0 },
-      { status: "unverified", reported: 0 },
+      { status: "unverified", told: 0 },
+      { status: "unverified", told: 0 },
     ]);
     expect(fixture.read("a.txt")).toBe("ours\n");
     // After closing, verifications run at once.
