@@ -24,7 +24,7 @@ export function createApplyAccepted({
       actionName: `file_${action}`,
       inputs: { path: change.path.display, changeId: change.id },
       steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
-      question: { title: `Accept the change of ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
+      question: { title: `Accept the change to ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
       consent: "review",
       touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
       provider: fileProvider,

@@ -157,7 +157,10 @@ export function createRestore(deps: {
       actionName,
       inputs: { ...of, paths: [...names.slice(0, maxNamed), ...more] },
       steps: allowed.map(({ step }) => step),
-      question: { title: `Restore ${allowed.length} files`, detail: [...names.slice(0, maxNamed), ...more].join("\n") },
+      question: {
+        title: `Restore ${allowed.length} ${allowed.length === 1 ? "file" : "files"}`,
+        detail: [...names.slice(0, maxNamed), ...more].join("\n"),
+      },
       consent: "review",
       touches: allowed.map(({ reversal: { file, target } }) => ({ path: file, plannedImage: target })),
       provider: fileProvider,

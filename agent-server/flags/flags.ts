@@ -114,7 +114,7 @@ export function createFlags(deps: FlagsDeps): Flags {
         throw new LancelotError("not_found", `There is no flag ${given}. Available flags: ${implementedFlags.join(", ")}.`);
       if (flagTable[name].effect === null)
         throw new LancelotError("unavailable", `This version of Lancelot does not implement the flag ${name}.`, {
-          data: { what: name, nextStep: "Update Lancelot when a version with it is out." },
+          data: { what: name, nextStep: "Update Lancelot when a newer version includes it." },
         });
       file.write(name, enabled);
       set.set(name, enabled);

@@ -37,7 +37,7 @@ export function createDispatch(
     if (!isMethodName(name)) {
       if (later.has(name))
         throw new LancelotError("unavailable", `${name} is not part of this version of Lancelot.`, {
-          data: { what: name, nextStep: "Update Lancelot when a version with it is out." },
+          data: { what: name, nextStep: "Update Lancelot when a newer version includes it." },
         });
       throw new LancelotError("not_found", `There is no method ${name}.`, { data: { method: name } });
     }
@@ -101,5 +101,5 @@ function run(handlers: Handlers, name: MethodName, params: unknown, call: CallCo
 export function asLancelotError(error: unknown): LancelotError {
   return error instanceof LancelotError
     ? error
-    : new LancelotError("internal", "The host failed with an internal error. See the log (Lancelot: Show Log).", { cause: error });
+    : new LancelotError("internal", "The agent host failed with an internal error. See the log (Lancelot: Show Log).", { cause: error });
 }

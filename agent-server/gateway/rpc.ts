@@ -72,7 +72,8 @@ export function serveRpc(options: RpcOptions): void {
   });
   for (const name of [...Object.keys(methods), ...unimplementedMethods]) {
     connection.onRequest(wire.method(name), async (params: unknown, token: CancellationToken) => {
-      if (serving === null) throw toResponseError(new LancelotError("unavailable", "The host is still starting."));
+      if (serving === null)
+        throw toResponseError(new LancelotError("unavailable", "The agent host is still starting. Try again in a moment."));
       const abort = new AbortController();
       token.onCancellationRequested(() => abort.abort());
       try {

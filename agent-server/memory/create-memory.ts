@@ -74,7 +74,10 @@ export function createMemory(deps: MemoryDeps): Memory {
   /** Refuses calls while memory is off. */
   function on<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
-      if (!deps.enabled()) throw new LancelotError("disabled", "Memory is off (flag MEMORY_VNEXT).", { data: { flag: "MEMORY_VNEXT" } });
+      if (!deps.enabled())
+        throw new LancelotError("disabled", "Memory is turned off. Turn on the flag MEMORY_VNEXT to use it.", {
+          data: { flag: "MEMORY_VNEXT" },
+        });
       return work(...args);
     };
   }
@@ -138,7 +141,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     quarantine: on(quarantine.list),
     quarantined: on((id) => {
       const entry = rows.get(id);
-      if (entry === null) throw new LancelotError("not_found", `Quarantine has no entry ${id}.`);
+      if (entry === null) throw new LancelotError("not_found", `There is no quarantined entry ${id}.`);
       return quarantine.toEntry(entry);
     }),
     promote: on((id, author, reason, parentId) => quarantine.promote(id, author, reason, parentId ?? null)),

@@ -60,7 +60,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
 
   const stored = (id: string): StoredQuarantine => {
     const entry = rows.get(id);
-    if (entry === null) throw new LancelotError("not_found", "Quarantine has no such entry.");
+    if (entry === null) throw new LancelotError("not_found", "This quarantined entry does not exist.");
     return entry;
   };
   const announce = (): void => {
@@ -87,7 +87,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
   /** Only the owner decides, and only once. */
   const decidable = (id: string, author: Author): StoredQuarantine => {
     if (author.by !== "owner")
-      throw new LancelotError("denied", "Only the owner can decide on quarantined edits.", { data: { rule: "memory.promotion" } });
+      throw new LancelotError("denied", "Only the user can decide on quarantined edits.", { data: { rule: "memory.promotion" } });
     const entry = stored(id);
     if (entry.status !== "pending") throw decided(entry.status);
     return entry;
@@ -185,7 +185,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
         if (author.by === "agent" && (item.tier === "core" || item.provenance.source === "user"))
           throw new LancelotError(
             "denied",
-            "Only the owner can quarantine this. Propose to delete it, or tell the owner about the problem.",
+            "Only the user can quarantine this. Propose to delete it, or tell the user about the problem.",
             {
               data: { rule: "memory.set-aside" },
             },

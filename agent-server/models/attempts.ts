@@ -127,7 +127,7 @@ function finalError(redactor: Redactor, error: LancelotError, tries: number, { m
   const attempts = tries === 1 ? "" : ` Failed after ${tries} attempts.`;
   const advice =
     typeof asked === "number" && asked > maxWaitMs
-      ? `${attempts} Try again in ${Math.ceil(asked / 60_000)} minutes.`
+      ? `${attempts} Try again in ${Math.ceil(asked / 60_000)} min.`
       : `${attempts} Try again in a minute.`;
   return new LancelotError(error.code, text + advice, { data: { ...error.data, tries, plainMessage: text }, cause: error });
 }

@@ -103,7 +103,7 @@ export function localDoctorLine(state: LocalModel): DoctorLine {
     return {
       ...about,
       status: "warning",
-      message: `It is not on this machine. ${fit}`,
+      message: `Not downloaded. ${fit}`,
       nextStep: "Download it, or use a provider or a server of your own.",
     };
   if (status === "downloading") return { ...about, status: "warning", message: `${name} is downloading.`, nextStep: null };

@@ -39,7 +39,7 @@ const ProviderConfig = z
     small: z.boolean().optional().describe("A small model behind the address: short prompts, few tools."),
     fast: Profile.optional().describe("The fast model (lane flagship_fast)."),
     deep: Profile.optional().describe(
-      "The strong model (lane flagship_deep): plans, reviews, risky and large requests, and retries after the fast model failed.",
+      "The deep model (lane flagship_deep): plans, reviews, risky and large requests, and retries after the fast model failed.",
     ),
     cache: Profile.optional().describe("A cheap model for small steps."),
   })

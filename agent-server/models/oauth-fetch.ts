@@ -19,7 +19,7 @@ export function oauthFetch(inner: typeof fetch, oauth: Pick<OAuth, "token">, pro
   return async (input, init) => {
     const token = await oauth.token(provider);
     if (token === null) {
-      const message = `The sign-in to ${displayName} has ended. Sign in again (*Lancelot: Sign in*), or set an API key.`;
+      const message = `The sign-in to ${displayName} has ended. Sign in again (*Lancelot: Sign In to a Provider*), or set an API key.`;
       throw new LancelotError("unavailable", message, { data: { reason: "key", action: "set_key", retryable: false } });
     }
     const headers = new Headers(input instanceof Request ? input.headers : undefined);

@@ -203,10 +203,10 @@ export function createSelection(deps: SelectionDeps) {
     const local = inspectLocal(localName, config);
     if (local.problem === null) return local;
     const state = deps.localState();
-    if (!config.local.enabled) throw unavailable("Choose a model: add an API key.", "choose_model");
+    if (!config.local.enabled) throw unavailable("No model is available. Add an API key.", "choose_model");
     const size = state.totalBytes > 0 ? ` (${megabytes(state.totalBytes)})` : "";
     const why = state.status === "absent" ? "" : ` ${local.problem}`;
-    throw unavailable(`Choose a model: add an API key or download the local one${size}.${why}`, "choose_model");
+    throw unavailable(`No model is available. Add an API key, or download the local model${size}.${why}`, "choose_model");
   }
 
   /**

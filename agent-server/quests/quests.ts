@@ -109,7 +109,7 @@ export function createQuests(deps: QuestsDeps): Quests {
         questId = sent.questId;
         if (store.quest(questId).status !== "active") resolve();
         await promise;
-        if (signal.aborted) throw new LancelotError("cancelled", "The request was cancelled; the task was stopped.");
+        if (signal.aborted) throw new LancelotError("cancelled", "The request was canceled, so the task was stopped.");
         const active = await models.active().catch(() => null);
         return answerOf(store.quest(questId), store.messages(questId), sent.messageId, active?.small ?? false);
       } finally {

@@ -86,7 +86,7 @@ export function createSealing(deps: SealingDeps): Sealing {
 
   const yieldAndRenew = async (signal: AbortSignal | undefined): Promise<void> => {
     await setImmediate();
-    if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "Sealing old receipts was cancelled.");
+    if (signal?.aborted === true || !db.open) throw new LancelotError("cancelled", "Sealing old receipts was canceled.");
     if (now() - leasedAt < renewEvery) return;
     if (!lease.take(leaseMs)) throw new LancelotError("conflict", "Another window is sealing old receipts.");
     leasedAt = now();

@@ -67,7 +67,7 @@ export async function verifyExport(
 
   try {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (options.signal?.aborted === true) throw new LancelotError("cancelled", "Verifying the export was cancelled.");
+      if (options.signal?.aborted === true) throw new LancelotError("cancelled", "Verifying the export was canceled.");
       if (line === "") continue;
       bad = readOne(line);
       if (bad !== null) break;

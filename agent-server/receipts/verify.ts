@@ -73,7 +73,7 @@ export async function verifyLedger(
     ...(firstBad === null ? {} : { firstBad }),
   });
   const yieldToEventLoop = async (): Promise<void> => {
-    if (options.signal?.aborted === true) throw new LancelotError("cancelled", "Verifying the receipts was cancelled.");
+    if (options.signal?.aborted === true) throw new LancelotError("cancelled", "Verifying the receipts was canceled.");
     if (entries - reportedAt >= 20 * chunk) {
       reportedAt = entries;
       options.progress?.(entries, end);

@@ -60,7 +60,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     if (!command.network) return attemptWith(command, cwd, null);
     // Elsewhere, containers run in a virtual machine that host sockets do not reach.
     if (deps.egress === undefined || deps.platform !== "linux")
-      throw unavailable("Commands with network access cannot run in a container on this system.");
+      throw unavailable("Commands with network access cannot run in a container on this system. Run the command without network access.");
     const grant = await deps.egress.grant(command.onConnection);
     try {
       return await attemptWith(command, cwd, grant);
@@ -81,7 +81,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
     if (grant !== null && !warm.forwards)
       throw unavailable(
-        "The image has no socat, node or python3, so its commands cannot use the network. Choose Build Image to build one that can.",
+        "The image has no socat, node or python3, so its commands cannot use the network. To build one that can, run Lancelot: Build Sandbox Image.",
       );
     const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
     try {
@@ -146,11 +146,12 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
           return health(
             "down",
             `The image ${image.name} does not exist, so commands cannot run in a container.`,
-            "Choose Build Image, or set an existing image in config/sandbox.yaml.",
+            "Run Lancelot: Build Sandbox Image, or set an existing image in config/sandbox.yaml.",
           );
         // Only mounting shows whether a remote engine can access this workspace.
         if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
-        if (found.outdated) return health("degraded", "The Dockerfile has changed since the image was built.", "Choose Build Image.");
+        if (found.outdated)
+          return health("degraded", "The Dockerfile has changed since the image was built.", "Run Lancelot: Build Sandbox Image.");
         if (engine.unenforced.length > 0)
           return health(
             "degraded",
@@ -160,7 +161,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
         return health("ok", `Commands run in a container (${engine.name} ${engine.version}).`, null);
       } catch (error) {
         const said = asUnavailable(error).message;
-        return health("down", said, "Fix this, then choose Doctor or Restart.");
+        return health("down", said, "Fix this, then run Lancelot: Restart Sandbox.");
       }
     },
 

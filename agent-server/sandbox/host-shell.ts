@@ -45,24 +45,24 @@ export function createHostShell(deps: {
 
   return {
     id: "host",
-    title: "This machine, without isolation",
+    title: "This machine, without a sandbox",
     place: "host",
     version: () => null,
     probe() {
       if (windows) return Promise.resolve(health("down", "Commands cannot run directly on Windows yet.", "Use a container engine or WSL."));
       if (!deps.enabled())
         return Promise.resolve(
-          health("off", "Running commands on this machine without isolation is disabled.", "Enable the flag TOOLS_HOST_EXECUTION."),
+          health("off", "Commands outside a sandbox are turned off.", "Turn on the flag TOOLS_HOST_EXECUTION to allow them."),
         );
       return Promise.resolve(
-        health("degraded", "Commands run on this machine with your permissions, without isolation. Each one requires your approval.", null),
+        health("degraded", "Commands run on this machine without a sandbox, with your permissions. Each one requires your approval.", null),
       );
     },
     async run(command) {
       if (!deps.enabled())
         throw new LancelotError(
           "unavailable",
-          "Running commands on this machine without isolation is disabled (flag TOOLS_HOST_EXECUTION).",
+          "Commands outside a sandbox are turned off. Turn on the flag TOOLS_HOST_EXECUTION to allow them.",
         );
       if (windows) throw new LancelotError("unavailable", "Commands cannot run directly on Windows yet. Use a container engine or WSL.");
       const cwd = folderInside(deps.workspace, command.cwd);

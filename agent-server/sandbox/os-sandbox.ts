@@ -16,7 +16,7 @@ export function createOsShell(deps: OsShellDeps): ShellProvider {
   const nextStep = platform === "win32" ? "Use a container engine, or open the folder in WSL." : "Use a container engine.";
   return {
     id: "os_sandbox",
-    title: "Operating system sandbox",
+    title: "OS sandbox",
     place: "os_sandbox",
     version: () => null,
     probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),

@@ -107,7 +107,7 @@ export function createPageFetch(deps: PageFetchDeps = {}): PageFetch {
       }
     } catch (error) {
       if (error instanceof LancelotError) throw error;
-      if (request.signal.aborted) throw new LancelotError("cancelled", "The request was cancelled.", { cause: error });
+      if (request.signal.aborted) throw new LancelotError("cancelled", "The request was canceled.", { cause: error });
       throw toNetworkError(error, hostOf(url), limit.aborted ? request.timeoutMs : null);
     }
   };

@@ -38,7 +38,7 @@ export async function writeExportFile(of: {
     const handle = await open(temporary, "wx", 0o600);
     try {
       for await (const piece of of.pieces) {
-        if (of.signal?.aborted === true) throw new LancelotError("cancelled", "The export was cancelled and its file deleted.");
+        if (of.signal?.aborted === true) throw new LancelotError("cancelled", "The export was canceled, and its file was deleted.");
         const data = Buffer.from(piece.text, "utf8");
         hash.update(data);
         bytes += data.length;

@@ -239,7 +239,7 @@ async function exported(call: Session["call"], format: "markdown" | "jsonl" | "b
 function countOf(text: string | undefined): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1 || count > 50)
-    throw new LancelotError("invalid_params", "--last requires a number of commits from 1 to 50.");
+    throw new LancelotError("invalid_params", "--last requires a number of commits, from 1 to 50.");
   return count;
 }
 

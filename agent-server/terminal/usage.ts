@@ -5,15 +5,15 @@ Usage: lancelot COMMAND [ARGUMENTS] [OPTIONS]
   lancelot chat "TASK"           run a task; shows diffs before it writes them
       --workspace DIR            workspace folder (default: this folder)
       --yes-tier T0|T1|T2|T3     approve up to this tier without asking
-      --quest ID                 continue an earlier task
-      --json                     print events as JSON lines; ask nothing
+      --quest ID                 continue the task with this id
+      --json                     print events as JSON lines; never asks
       --download                 download the local model if no model is ready
   lancelot call METHOD '{…}'     call a contract method; owner methods need LANCELOT_OWNER_TOKEN
   lancelot serve --port 0        start the HTTP and WebSocket gateway on loopback
-  lancelot repl "COMMAND"        run ls, cat, grep, find, cp or mv without a shell, under full governance
+  lancelot repl "COMMAND"        run ls, cat, grep, find, cp or mv without a shell, under the same rules
   lancelot receipts verify [FILE [KEY]]  verify the ledger, or the export FILE signed with KEY
   lancelot receipts export [ledger|receipts]  export to exports/ in the data folder
-  lancelot soul status           show the active soul, its versions and open proposals
+  lancelot soul status           show the active soul, its versions and pending proposals
   lancelot soul lint FILE        check a soul; exit code 1 if it cannot be activated
   lancelot soul diff [V1] [V2]   compare versions; or: soul diff PROPOSAL
   lancelot memory [status]       show memory; also core, search QUERY, contexts, compile "TASK"
@@ -25,7 +25,8 @@ Usage: lancelot COMMAND [ARGUMENTS] [OPTIONS]
   lancelot memory jobs           list maintenance jobs; run JOB runs one now
   lancelot policy explain "CMD"  show the decision on a command, and the reasons
       --cwd DIR                  folder of the command (default: the workspace)
-  lancelot models [download]     list models; download the local model
+  lancelot models                list models
+  lancelot models download [intent]  download the local model, or only the intent classifier
   lancelot models choose PROVIDER [MODEL]  set the active provider and model
   lancelot usage [DAYS]          show usage and cost by lane, model and task
   lancelot usage cap task|day AMOUNT|none  set a spending cap in US dollars

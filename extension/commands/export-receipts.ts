@@ -51,7 +51,7 @@ export function exportCommands(context: vscode.ExtensionContext, host: AgentHost
       const local = vscode.env.remoteName === undefined && vscode.env.uiKind === vscode.UIKind.Desktop;
       void vscode.window
         .showInformationMessage(
-          vscode.l10n.t("Exported {0} entries to {1} (SHA-256 {2}…).", result.entries, result.file, result.sha256.slice(0, 12)),
+          vscode.l10n.t("Exported to {1}. Entries: {0}, SHA-256: {2}…", result.entries, result.file, result.sha256.slice(0, 12)),
           open,
           ...(local ? [reveal] : []),
         )

@@ -113,11 +113,14 @@ export function memoryDecisionCommands(host: AgentHost): Commands {
       : request.commit.diff.filter(({ itemId }) => request.itemId === undefined || itemId === request.itemId);
     if (!several && request.itemId === undefined && request.commit.problem !== null)
       throw new Error(vscode.l10n.t("This commit cannot be rolled back: {0}", request.commit.problem));
-    const question = several
-      ? vscode.l10n.t("Roll back the last {0} memory commits?", request.last.length)
-      : request.itemId === undefined
-        ? vscode.l10n.t("Roll back “{0}”?", commitTitle(request.commit))
-        : vscode.l10n.t("Roll back this change of “{0}”?", commitTitle(request.commit));
+    const [single, ...others] = several ? request.last : [request.commit];
+    if (single === undefined) return;
+    const question =
+      others.length > 0
+        ? vscode.l10n.t("Roll back the last {0} memory commits?", others.length + 1)
+        : several || request.itemId === undefined
+          ? vscode.l10n.t("Roll back “{0}”?", commitTitle(single))
+          : vscode.l10n.t("Roll back this change of “{0}”?", commitTitle(single));
     const reason = await askReason(question);
     if (reason === undefined) return;
     const answer = await confirm({

@@ -52,7 +52,7 @@ export function memoryFileCommands(context: vscode.ExtensionContext, host: Agent
     const written = vscode.Uri.joinPath(vscode.Uri.file(dataFolder(context)), "exports", result.file);
     await vscode.workspace.fs.copy(written, target, { overwrite: true });
     showWithAction(
-      vscode.l10n.t("Exported {0} items to {1} (SHA-256 {2}…).", result.items, target.fsPath, result.sha256.slice(0, 12)),
+      vscode.l10n.t("Exported to {1}. Items: {0}, SHA-256: {2}…", result.items, target.fsPath, result.sha256.slice(0, 12)),
       vscode.l10n.t("Open"),
       async () => {
         await vscode.commands.executeCommand("vscode.open", target);

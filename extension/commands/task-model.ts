@@ -38,7 +38,7 @@ function choicesFor(quest: Quest, models: readonly { provider: string; model: st
       override: null,
     },
     lane(vscode.l10n.t("Fast"), vscode.l10n.t("The active provider's fast model"), "flagship_fast"),
-    lane(vscode.l10n.t("Deep"), vscode.l10n.t("The active provider's strongest model: slower, and more expensive"), "flagship_deep"),
+    lane(vscode.l10n.t("Deep"), vscode.l10n.t("The active provider's deep model: stronger, slower and more expensive"), "flagship_deep"),
     lane(vscode.l10n.t("Local"), vscode.l10n.t("Nothing leaves this machine"), "local_utility"),
     { label: vscode.l10n.t("Models"), kind: vscode.QuickPickItemKind.Separator },
     ...models.map(

@@ -42,12 +42,13 @@ export function usageCommands(host: AgentHost): Commands {
       const { total, since } = await host.call("usage.summary", { days: 366 });
       const answer = await confirm({
         question: vscode.l10n.t("Reset usage?"),
-        detail: vscode.l10n.t(
-          "This clears the usage counted{0} ({1} calls, {2}). Spending caps start again from zero. Receipts are kept.",
-          since === null ? "" : ` ${vscode.l10n.t("since {0}", new Date(since).toLocaleDateString(vscode.env.language))}`,
-          total.calls.toLocaleString(vscode.env.language),
-          formatUsd(total.costUsd),
-        ),
+        detail: [
+          since === null
+            ? vscode.l10n.t("This clears the counted usage.")
+            : vscode.l10n.t("This clears the usage counted since {0}.", new Date(since).toLocaleDateString(vscode.env.language)),
+          vscode.l10n.t("Calls: {0}, cost: {1}.", total.calls.toLocaleString(vscode.env.language), formatUsd(total.costUsd)),
+          vscode.l10n.t("Spending caps start again from zero. Receipts are kept."),
+        ].join(" "),
         yes: vscode.l10n.t("Reset"),
       });
       if (answer === "yes") await host.call("usage.reset", {});

@@ -27,14 +27,10 @@ export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
         firstBad === undefined
           ? await vscode.window.showInformationMessage(
               result.entries === 0
-                ? vscode.l10n.t("Ledger verified: it has no entries yet.")
+                ? vscode.l10n.t("The ledger has no entries yet.")
                 : result.signed === null
-                  ? vscode.l10n.t("Ledger verified: all {0} entries are intact.", result.entries)
-                  : vscode.l10n.t(
-                      "Ledger verified: all {0} entries are intact, and {1} signed heads match.",
-                      result.entries,
-                      result.signed.heads,
-                    ),
+                  ? vscode.l10n.t("Ledger verified, no problems. Entries: {0}.", result.entries)
+                  : vscode.l10n.t("Ledger verified, no problems. Entries: {0}, signed heads: {1}.", result.entries, result.signed.heads),
               show,
             )
           : await vscode.window.showErrorMessage(

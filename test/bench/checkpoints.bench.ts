@@ -26,8 +26,8 @@ export async function run(): Promise<BenchRow[]> {
     git("-c", "core.looseCompression=0", "add", ".");
     git("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "gc.auto=0", "commit", "-qm", "x");
     git("repack", "-adq", "--window=0");
-    const room = createEffectsFixture({ base });
-    const { effects } = room;
+    const fixture = createEffectsFixture({ base });
+    const { effects } = fixture;
     if (effects === null) throw new Error("There is a workspace.");
     const watch = async (change: () => void): Promise<number> => {
       const from = performance.now();
@@ -64,7 +64,7 @@ export async function run(): Promise<BenchRow[]> {
     }
     const after = process.memoryUsage.rss();
     copy.push(timed(() => execFileSync("cp", ["-a", workspace, join(base, "copy")])));
-    room.close();
+    fixture.close();
     const mega = 1024 * 1024;
     return [
       row("begin and finish, warm", median(warm), median(bare), "ms", "bare: one walk of lstat alone; this is two"),

@@ -62,13 +62,13 @@ export async function run(): Promise<BenchRow[]> {
   if (preparsePolicySet("gate", { staticPolicies: policies }).type !== "success")
     throw new Error("The policy engine beside did not take its policies.");
   const tree = await createCommandWorkspace();
-  const room = createGovernanceFixture();
+  const fixture = createGovernanceFixture();
   try {
     const judged = times(ordinary, (command) => tree.judge(command));
     const parsed = times(ordinary, (command) => parse(command));
     const engine = times(ordinary, (command) => statefulIsAuthorized(request("shell_exec", "run", { command })));
     const status: Intent = { capability: "repo_ops", action: "status", args: {}, mode: "normal" };
-    const { evaluate } = room.governance;
+    const { evaluate } = fixture.governance;
     const many = Array.from({ length: 200 }, () => status);
     const kept = batches(many, evaluate);
     const engineStatus = times(many.slice(0, 50), () => statefulIsAuthorized(request("repo_ops", "status", {})));
@@ -81,7 +81,7 @@ export async function run(): Promise<BenchRow[]> {
       row("T0 decision from the cache, p50", at(kept, 0.5), at(engineStatus, 0.5), "bare: cedar-wasm, policies parsed before"),
     ];
   } finally {
-    room.dispose();
+    fixture.dispose();
     tree.dispose();
   }
 }

@@ -41,8 +41,8 @@ export async function run(): Promise<BenchRow[]> {
     }
 
     // The whole gate of a host, with its soul looked up each time.
-    const room = createGovernanceFixture();
-    const { evaluate } = room.governance;
+    const fixture = createGovernanceFixture();
+    const { evaluate } = fixture.governance;
     const status: Intent = { capability: "repo_ops", action: "status", args: {}, mode: "normal" };
     const read: Intent = { capability: "file_ops", action: "read", args: { path: "src/a.ts" }, mode: "normal" };
     const many = (intent: Intent) => Array.from({ length: 20_000 }, () => intent);
@@ -50,9 +50,9 @@ export async function run(): Promise<BenchRow[]> {
     const cachedDecision = perCall(many(status), evaluate);
     const cachedRead = perCall(many(read), evaluate);
     const bareLook = perCall(many(status), (intent) => kept.get(`${intent.capability}\n${intent.action}\n${intent.mode}\nsupervised\n10`));
-    const bareStat = perCall(many(status), () => statSync(join(room.dataDir, "soul/ACTIVE")));
-    const bareRead = perCall(many(read), () => realpathSync.native(join(room.workspace, "src/a.ts")));
-    room.dispose();
+    const bareStat = perCall(many(status), () => statSync(join(fixture.dataDir, "soul/ACTIVE")));
+    const bareRead = perCall(many(read), () => realpathSync.native(join(fixture.workspace, "src/a.ts")));
+    fixture.dispose();
 
     return [
       row("file decision, name seen for the first time, p50", median(cold), median(bareRealpath), "bare: realpath of the same file"),

@@ -7,10 +7,10 @@ const rounds = 60;
 
 /** What trust and learned rules cost a decision, beside a bare look in a Map; medians over batches, in microseconds. */
 export function run(): Promise<BenchRow[]> {
-  const room = createGovernanceFixture();
-  const beside = room.beside();
+  const fixture = createGovernanceFixture();
+  const beside = fixture.beside();
   try {
-    const { trust, learning } = room.governance;
+    const { trust, learning } = fixture.governance;
     const key = { capability: "shell_exec", action: "run", scope: "packages.install" };
     const map = new Map([["shell_exec\0run\0packages.install", 1]]);
     const look = per(() => map.get(`${key.capability}\0${key.action}\0${key.scope}`));
@@ -21,7 +21,7 @@ export function run(): Promise<BenchRow[]> {
       () => beside.ledger.open({ actionType: "system", actionName: "another window", inputs: {}, riskTier: "T1" }),
     );
     const asked: Intent = { capability: "shell_exec", action: "run", args: { command: "npm install left-pad" }, mode: "normal" };
-    const decision = per(() => room.governance.evaluate(asked));
+    const decision = per(() => fixture.governance.evaluate(asked));
     return Promise.resolve([
       row("what was earned, p50", tier, look, "bare: a look in a Map"),
       row("what was earned, another window writing, p50", whileWritten, look, "bare: a look in a Map"),
@@ -30,7 +30,7 @@ export function run(): Promise<BenchRow[]> {
     ]);
   } finally {
     beside.close();
-    room.dispose();
+    fixture.dispose();
   }
 }
 

@@ -71,17 +71,17 @@ export async function run(): Promise<BenchRow[]> {
       ["openai_compatible", "api"],
     ] as const) {
       const yaml = `active: work\nproviders: { work: { kind: ${kind}, mode: ${mode}, base_url: "${server.url(kind)}", fast: { model: ${model} } } }\n`;
-      const room = createModelsFixture({ yaml, keys: { ANTHROPIC_API_KEY: key } });
+      const fixture = createModelsFixture({ yaml, keys: { ANTHROPIC_API_KEY: key } });
       const ours = async (): Promise<number> => {
         const signal = new AbortController().signal;
-        for await (const event of room.models.stream({ system, messages, tools }, { questId: null, parentId: null, signal }))
+        for await (const event of fixture.models.stream({ system, messages, tools }, { questId: null, parentId: null, signal }))
           if (event.type === "text") return performance.now();
         return Number.NaN;
       };
       try {
         rows.push(await compare(`first token, ${kind}${mode === "api" ? ", plain REST" : ""}`, ours, bare[kind]));
       } finally {
-        await room.close();
+        await fixture.close();
       }
     }
   } finally {

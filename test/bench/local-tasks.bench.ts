@@ -45,7 +45,7 @@ async function intentRows(): Promise<BenchRow[]> {
     judged.push({ sample, lane: decide(weights, vector, sample.text), rules: intentByRules(sample.text) });
   }
   await embedder.close();
-  const compare = (name: string, of: typeof judged, right: (told: ReturnType<typeof decide>, sample: IntentSample) => boolean) =>
+  const compare = (name: string, of: typeof judged, right: (reported: ReturnType<typeof decide>, sample: IntentSample) => boolean) =>
     row(
       name,
       percent(of.filter(({ lane, sample }) => right(lane, sample)).length, of.length),
@@ -53,7 +53,7 @@ async function intentRows(): Promise<BenchRow[]> {
       "%",
       `${of.length} requests nobody trained on; bare: the rules`,
     );
-  const kind = (told: { intent: string }, sample: IntentSample) => told.intent === sample.intent;
+  const kind = (reported: { intent: string }, sample: IntentSample) => reported.intent === sample.intent;
   const sure = judged.filter(({ lane }) => lane.confidence >= 0.8);
   return [
     compare("intent right", judged, kind),
@@ -68,41 +68,41 @@ async function intentRows(): Promise<BenchRow[]> {
       kind,
     ),
     compare("intent right where the lane is 80 % sure", sure, kind),
-    compare("follow-up told", judged, (told, sample) => told.isContinuation === sample.isContinuation),
-    compare("need for tools told", judged, (told, sample) => told.requiresTools === sample.requiresTools),
+    compare("follow-up told", judged, (reported, sample) => reported.isContinuation === sample.isContinuation),
+    compare("need for tools told", judged, (reported, sample) => reported.requiresTools === sample.requiresTools),
     compare(
       "changes taken for high risk",
       judged.filter(({ sample }) => sample.writes),
-      (told) => told.risk === "high",
+      (reported) => reported.risk === "high",
     ),
     compare(
       "others taken for low risk",
       judged.filter(({ sample }) => !sample.writes),
-      (told) => told.risk === "low",
+      (reported) => reported.risk === "low",
     ),
   ];
 }
 
 async function costRows(): Promise<BenchRow[]> {
   const embedder = openEmbedder();
-  const room = createTasksFixture({ embedder });
+  const fixture = createTasksFixture({ embedder });
   const texts = intentSamples("dev").map(({ text }) => text);
   await embedder.embed("warm", signal);
   const ours: number[] = [];
   const bare: number[] = [];
   for (const text of texts) {
-    const words = cuesOf(text).words;
+    const message = cuesOf(text).words;
     let began = performance.now();
-    await embedder.embed(words, signal);
+    await embedder.embed(message, signal);
     bare.push(performance.now() - began);
     began = performance.now();
-    await room.tasks.classifyIntent({ text }, room.context);
+    await fixture.tasks.classifyIntent({ text }, fixture.context);
     ours.push(performance.now() - began);
   }
   const began = performance.now();
   for (const text of texts) intentByRules(text);
   const rules = (performance.now() - began) / texts.length;
-  room.close();
+  fixture.close();
   await embedder.close();
   const median = (values: number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0;
   return [
@@ -115,8 +115,11 @@ async function grammarRows(): Promise<BenchRow[]> {
   const local = openLocal({ env: { ...process.env, LANCELOT_LOCAL_MODEL: tinyModel() } });
   const counts = { parsed: 0, held: 0, cut: 0 };
   const began = performance.now();
-  for (const [schema, words] of fc.sample(fc.tuple(randomSchema(), fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 })), 1_000)) {
-    const messages = [{ role: "user" as const, content: [{ type: "text" as const, text: words }] }];
+  for (const [schema, message] of fc.sample(
+    fc.tuple(randomSchema(), fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 })),
+    1_000,
+  )) {
+    const messages = [{ role: "user" as const, content: [{ type: "text" as const, text: message }] }];
     let answer = "";
     const request = { system: "", messages, tools: [], maxTokens: 200, responseSchema: { name: "answer", schema } };
     for await (const event of local.provider.stream(request, { model: "", maxTokens: 200, temperature: 1, thinking: undefined }, signal)) {
@@ -159,14 +162,14 @@ async function modelRows(): Promise<BenchRow[]> {
   const note = "bare: the rules; where TinyLlama fails its check, the rules that stand in count as its miss";
 
   const sampled = intentSamples("held-out").filter((_, index) => index % everySo === 0);
-  const right = (told: { intent: string; method: string }, sample: IntentSample) =>
-    told.intent === sample.intent && told.method !== "rules";
+  const right = (reported: { intent: string; method: string }, sample: IntentSample) =>
+    reported.intent === sample.intent && reported.method !== "rules";
   let tiny = 0;
   let silent = 0;
   for (const sample of sampled) {
-    const told = await model.tasks.classifyIntent({ text: sample.text }, model.context);
-    if (right(told, sample)) tiny++;
-    if (told.method === "rules") silent++;
+    const reported = await model.tasks.classifyIntent({ text: sample.text }, model.context);
+    if (right(reported, sample)) tiny++;
+    if (reported.method === "rules") silent++;
   }
   const byRules = sampled.filter((sample) => intentByRules(sample.text).intent === sample.intent).length;
   rows.push(

@@ -12,12 +12,12 @@ import { askCompiled, askSearch, figuresOf, judge, type PutForward, recallNow, r
 import { startReferenceServer } from "../support/memory/reference-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
-const room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
+const fixture = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
 const set = recallSet();
-const items = room.storage.transaction(() => remember(room.store, set.facts));
+const items = fixture.storage.transaction(() => remember(fixture.store, set.facts));
 const judged = {
-  search: judge(set, items, askSearch(room.search, minScore)),
-  "compiled context": judge(set, items, askCompiled(room)),
+  search: judge(set, items, askSearch(fixture.search, minScore)),
+  "compiled context": judge(set, items, askCompiled(fixture)),
   "server-memory": judge(set, items, await askReference()),
 };
 for (const [name, recalled] of Object.entries(judged)) {
@@ -35,18 +35,18 @@ console.table(
     ]),
   ),
 );
-room.close();
+fixture.close();
 rmSync(folder, { recursive: true, force: true });
 
 /** What the reference server gives for the question as it is, and, when that is nothing, for its longest word: as an agent would ask. */
 async function askReference(): Promise<(question: string) => { seen: PutForward[]; certain: PutForward[] }> {
-  const everything = room.store.all(0, 100_000);
+  const everything = fixture.store.all(0, 100_000);
   const texts = new Map(everything.map((item) => [item.id, item.content]));
   const server = await startReferenceServer(folder, everything);
   const answers = new Map<string, PutForward[]>();
   for (const { ask } of set.questions) {
-    const words = ask.match(/[\p{L}\p{N}_-]+/gu) ?? [];
-    const longest = words.toSorted((a, b) => b.length - a.length)[0] ?? ask;
+    const message = ask.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+    const longest = message.toSorted((a, b) => b.length - a.length)[0] ?? ask;
     const whole = await server.search(ask);
     const names = whole.length > 0 ? whole : await server.search(longest);
     answers.set(

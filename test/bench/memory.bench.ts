@@ -27,18 +27,18 @@ interface Times {
 export async function* run(counts: readonly number[] = sizes): AsyncGenerator<BenchRow> {
   for (const count of counts) {
     const folder = mkdtempSync(join(process.env["BENCH_DIR"] ?? tmpdir(), "lancelot-memory-"));
-    const room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => corpusNow });
+    const fixture = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => corpusNow });
     try {
-      const written = fill(room, count);
-      const { search, raw } = searches(room);
+      const written = fill(fixture, count);
+      const { search, raw } = searches(fixture);
       const size = count.toLocaleString("en");
       const note = `${Math.round(written)} µs to store an item`;
       yield toRow(`search of ${size} items, p50`, search.p50, raw.p50, "raw FTS5 by rank");
       yield toRow(`search of ${size} items, p95`, search.p95, raw.p95, `raw FTS5 by rank; ${note}`);
-      const compile = times(queries.slice(0, compiled), ({ query }) => room.compile({ objective: query }));
+      const compile = times(queries.slice(0, compiled), ({ query }) => fixture.compile({ objective: query }));
       yield toRow(`compile with ${size} items, p95`, compile.p95, raw.p95, "with its receipt on the disk; bare: one raw FTS5 query");
       const reference = await referenceTimes(folder, count);
-      const ours = times(queries.slice(0, referenceQueries), ({ query }) => ask(room, query));
+      const ours = times(queries.slice(0, referenceQueries), ({ query }) => ask(fixture, query));
       yield toRow(`search of ${size} items, p50`, ours.p50, reference.p50, "@modelcontextprotocol/server-memory");
       yield toRow(
         `search of ${size} items, p95`,
@@ -47,43 +47,43 @@ export async function* run(counts: readonly number[] = sizes): AsyncGenerator<Be
         `@modelcontextprotocol/server-memory, ${referenceQueries} queries`,
       );
     } finally {
-      room.close();
+      fixture.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
 }
 
 /** Microseconds an item. */
-function fill(room: CompilerFixture, count: number): number {
+function fill(fixture: CompilerFixture, count: number): number {
   const start = performance.now();
   let batch: Parameters<CompilerFixture["put"]>[0][number][] = [];
   for (const item of corpus(count)) {
     batch.push(item);
     if (batch.length < itemsInTransaction) continue;
-    room.put(batch);
+    fixture.put(batch);
     batch = [];
   }
-  room.put(batch);
+  fixture.put(batch);
   return ((performance.now() - start) * 1_000) / count;
 }
 
-function ask(room: CompilerFixture, query: string) {
-  return room.search.search({
+function ask(fixture: CompilerFixture, query: string) {
+  return fixture.search.search({
     ...{ query, namespace: null, tags: [], minConfidence: 0, limit: 10, questId: null, now: corpusNow },
     tiers: ["core", "working", "episodic", "archival"],
   });
 }
 
 /** Ours and the raw query take turns, so that both meet the machine in the same state. The first round warms up. */
-function searches(room: CompilerFixture): { search: Times; raw: Times } {
-  const rank = room.storage.db.prepare<[string], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rank LIMIT 10");
+function searches(fixture: CompilerFixture): { search: Times; raw: Times } {
+  const rank = fixture.storage.db.prepare<[string], number>("SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rank LIMIT 10");
   const ours: number[] = [];
   const bare: number[] = [];
   for (const counted of [false, true]) {
     for (const { query } of queries) {
       const terms = parseQuery(query).terms.map(({ stem }) => `"${stem}"`);
       const start = performance.now();
-      ask(room, query);
+      ask(fixture, query);
       const middle = performance.now();
       if (terms.length > 0) rank.all(terms.join(" OR "));
       const end = performance.now();

@@ -35,30 +35,30 @@ function bare(command: string, cwd: string): Promise<number> {
 
 /** A call of the sandbox beside one of bubblewrap by itself and of a bare shell; many at once; a flood of output. */
 export async function run(): Promise<BenchRow[]> {
-  const room = createSandboxFixture();
-  const os = openOsShell(room);
-  const host = createHostShell({ workspace: room.workspace, dataDir: room.dataDir, enabled: () => true });
+  const fixture = createSandboxFixture();
+  const os = openOsShell(fixture);
+  const host = createHostShell({ workspace: fixture.workspace, dataDir: fixture.dataDir, enabled: () => true });
   const once = (shell: ShellProvider, command: string) =>
-    runIn(shell, room.workspace, command, { timeoutMs: 120_000 }).then(({ result }) => {
+    runIn(shell, fixture.workspace, command, { timeoutMs: 120_000 }).then(({ result }) => {
       if (result.ended !== "exit" || result.exitCode !== 0) throw new Error(`${command} ended otherwise: ${JSON.stringify(result)}`);
     });
   try {
     await os.probe();
-    const spawned = await timed(rounds, () => bare("true", room.workspace));
+    const spawned = await timed(rounds, () => bare("true", fixture.workspace));
     const wrapped = await timed(rounds, () =>
-      bare("bwrap --unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev true", room.workspace),
+      bare("bwrap --unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev true", fixture.workspace),
     );
     const sandboxed = await timed(rounds, () => once(os, "true"));
     const hosted = await timed(rounds, () => once(host, "true"));
     const many = await timed(3, () => Promise.all(Array.from({ length: 50 }, () => once(os, "true"))));
-    const manyBare = await timed(3, () => Promise.all(Array.from({ length: 50 }, () => bare("true", room.workspace))));
+    const manyBare = await timed(3, () => Promise.all(Array.from({ length: 50 }, () => bare("true", fixture.workspace))));
     const flood = `dd if=/dev/zero bs=1M count=${floodMegabytes} 2>/dev/null`;
     const before = process.memoryUsage().rss;
     let most = before;
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10);
     const flooded = await timed(3, () => once(os, flood));
     clearInterval(watch);
-    const floodedBare = await timed(3, () => bare(flood, room.workspace));
+    const floodedBare = await timed(3, () => bare(flood, fixture.workspace));
     const row = (name: string, ours: number, base: number, note: string): BenchRow => ({
       name,
       ours,
@@ -82,6 +82,6 @@ export async function run(): Promise<BenchRow[]> {
   } finally {
     await os.close();
     await host.close();
-    room.close();
+    fixture.close();
   }
 }

@@ -23,12 +23,12 @@ export async function run(): Promise<BenchRow[]> {
     return [];
   }
   const engine = await startEngine();
-  const room = createSandboxFixture();
+  const fixture = createSandboxFixture();
   const docker = new Dockerode({ socketPath: engine.socket });
-  const shell = openContainer(room, `unix://${engine.socket}`, limits);
+  const shell = openContainer(fixture, `unix://${engine.socket}`, limits);
   try {
     const ours = async () => {
-      const { result } = await runIn(shell, room.workspace, "echo hi");
+      const { result } = await runIn(shell, fixture.workspace, "echo hi");
       if (result.exitCode !== 0) throw new Error(`The command ended with ${result.ended}.`);
     };
     await ours();
@@ -66,7 +66,7 @@ export async function run(): Promise<BenchRow[]> {
     const flood = "dd if=/dev/zero bs=1M count=1024 2>/dev/null";
     const drained = await takeTurns(
       1,
-      () => runIn(shell, room.workspace, flood, { timeoutMs: 120_000 }),
+      () => runIn(shell, fixture.workspace, flood, { timeoutMs: 120_000 }),
       async () => {
         const [id] = await docker.listContainers();
         const exec = await docker
@@ -76,7 +76,7 @@ export async function run(): Promise<BenchRow[]> {
       },
     );
     clearInterval(watch);
-    const built = await image(room, `unix://${engine.socket}`, docker);
+    const built = await image(fixture, `unix://${engine.socket}`, docker);
     const toRow = (name: string, { ours: mine, bare: its }: Times, note: string): BenchRow => ({
       name,
       ours: mine,
@@ -94,7 +94,7 @@ export async function run(): Promise<BenchRow[]> {
     ];
   } finally {
     await shell.close();
-    room.close();
+    fixture.close();
     await engine.stop();
   }
 }
@@ -130,13 +130,13 @@ async function read(stream: NodeJS.ReadableStream): Promise<void> {
   });
 }
 
-async function image(room: ReturnType<typeof createSandboxFixture>, host: string, docker: Dockerode): Promise<Times> {
-  const folder = join(room.dataDir, "config/sandbox");
+async function image(fixture: ReturnType<typeof createSandboxFixture>, host: string, docker: Dockerode): Promise<Times> {
+  const folder = join(fixture.dataDir, "config/sandbox");
   mkdirSync(folder, { recursive: true });
   const settings = { read: () => ({ value: sandboxSettings(limits, { image: "shipped" }), problem: null }) };
   let number = 0;
   const write = () => writeFileSync(join(folder, "Dockerfile"), `FROM ${smallImage}\nRUN echo ${(number += 1)} ${Date.now()} > /made\n`);
-  const shell = openContainer(room, host, limits, { settings });
+  const shell = openContainer(fixture, host, limits, { settings });
   try {
     return await takeTurns(
       3,

@@ -6,24 +6,24 @@ import { modelExtension } from "../support/workbench/model-extension.ts";
 
 /** A model that another extension offers through the editor, as Copilot does, does a task of Lancelot's. */
 describe("the editor's own models", () => {
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let chat: Frame;
 
   beforeAll(async () => {
-    room = await openEditorFixture({
+    fixture = await openEditorFixture({
       extensions: [await modelExtension()],
       settings: { "chat.disableAIFeatures": false },
-      owners: { "config/models.yaml": "active: editor\n" },
+      dataFiles: { "config/models.yaml": "active: editor\n" },
     });
-    chat = await openChat(room.workbench);
+    chat = await openChat(fixture.workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
-  it("do a task, with calls on the road of tools, under the name the editor gives them", async () => {
+  it("do a task, with calls through the execution pipeline, under the name the editor gives them", async () => {
     await send(chat, "Count the files");
     await said(chat, "The editor's model saw package.json.").waitFor();
     await chat.locator(".tool-title", { hasText: "List" }).waitFor();
     await chat.locator(".footer", { hasText: "Counter" }).waitFor();
-    await room.workbench.shot("60-editor-model");
+    await fixture.workbench.shot("60-editor-model");
   });
 });

@@ -42,7 +42,7 @@ function answer(request: SeenRequest): Turn {
 
 /** What one task learns, a later one uses, and the owner takes back: seen in a real editor. */
 describe("memory", () => {
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   let warRoom: Frame;
@@ -55,13 +55,13 @@ describe("memory", () => {
   };
 
   beforeAll(async () => {
-    room = await openEditorFixture({ script: answer, settings: { "window.autoDetectColorScheme": true } });
-    ({ workbench } = room);
+    fixture = await openEditorFixture({ script: answer, settings: { "window.autoDetectColorScheme": true } });
+    ({ workbench } = fixture);
     chat = await openChat(workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
-  it("keeps what the owner says at once, and what the model wants in the core waits", async () => {
+  it("keeps what the owner says at once, and the model's core edits wait for approval", async () => {
     await send(chat, `How is the shop put on the server? Remember that our staging server is called ${server}.`);
     await said(chat, "Found, and noted for later.").waitFor();
     await chat

@@ -106,18 +106,18 @@ describe("a task, its review and its undo", () => {
     const cart = read("src/cart.js");
     expect(cart).toContain(edits[3].new_text);
     expect(cart).toContain("sum >= discountFrom");
-    const told = JSON.stringify(server.requests.at(-1)?.messages.at(-1));
-    expect(told).toMatch(/accepted/i);
-    expect(told).toMatch(/rejected/i);
+    const reported = JSON.stringify(server.requests.at(-1)?.messages.at(-1));
+    expect(reported).toMatch(/accepted/i);
+    expect(reported).toMatch(/rejected/i);
   });
 
   it("shows the receipts in the War Room and verifies the ledger", async () => {
     await workbench.command("Lancelot: Open War Room");
-    const room = await workbench.view("war-room");
-    await room.locator("#tab-receipts").click();
-    await room.getByText("edit_file").first().waitFor();
-    await room.getByTestId("verify-ledger").click();
-    await room.locator(".verify-result.good").waitFor();
+    const fixture = await workbench.view("war-room");
+    await fixture.locator("#tab-receipts").click();
+    await fixture.getByText("edit_file").first().waitFor();
+    await fixture.getByTestId("verify-ledger").click();
+    await fixture.locator(".verify-result.good").waitFor();
     await workbench.shot("06-receipts");
     const verified = await runCli(["receipts", "verify", "--data", data]);
     expect(verified.stdout).toContain("is intact");
@@ -169,8 +169,8 @@ describe("interruptions", () => {
     await continueIfInterrupted();
     await change("src/cart.js").waitFor();
     await workbench.shot("10-resumed");
-    const told = await runCli(["call", "quests.list", '{"limit":1}', "--workspace", workspace.path, "--data", data]);
-    const [quest] = (JSON.parse(told.stdout) as { items: { id: string; title: string }[] }).items;
+    const reported = await runCli(["call", "quests.list", '{"limit":1}', "--workspace", workspace.path, "--data", data]);
+    const [quest] = (JSON.parse(reported.stdout) as { items: { id: string; title: string }[] }).items;
     const search = { questId: quest?.id, actionType: "tool_call", status: "success", limit: 100 };
     const done = JSON.parse((await runCli(["call", "receipts.search", JSON.stringify(search), "--data", data])).stdout) as {
       items: { actionName: string }[];

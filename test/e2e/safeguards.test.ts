@@ -9,19 +9,20 @@ import type { Workbench } from "../support/workbench/workbench.ts";
 const shipped = readFileSync(new URL("../../soul/soul_versions/soul_v1.yaml", import.meta.url), "utf8");
 
 /** The owner's word is given in the editor's own dialogs, which no page of ours draws. */
-describe("the owner's word on the safeguards", () => {
+describe("the owner's decisions on the safeguards", () => {
   let editor: EditorFixture;
   let workbench: Workbench;
-  let room: Frame;
+  let warRoom: Frame;
 
   const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
   const press = async (name: string): Promise<void> => {
     await dialog().getByRole("button", { name, exact: true }).click();
     await dialog().waitFor({ state: "hidden" });
   };
-  const tab = (id: string): Promise<void> => room.locator(`#tab-${id}`).click();
+  const tab = (id: string): Promise<void> => warRoom.locator(`#tab-${id}`).click();
 
-  const activeVersion = (version: string): Locator => room.locator(".version", { hasText: version, has: room.locator(".verdict-allow") });
+  const activeVersion = (version: string): Locator =>
+    warRoom.locator(".version", { hasText: version, has: warRoom.locator(".verdict-allow") });
 
   beforeAll(async () => {
     editor = await openEditorFixture({
@@ -42,37 +43,37 @@ describe("the owner's word on the safeguards", () => {
     });
     ({ workbench } = editor);
     await workbench.command("Lancelot: Open War Room");
-    room = await workbench.view("war-room");
+    warRoom = await workbench.view("war-room");
   });
   afterAll(() => editor?.close());
 
   it("safe mode is switched in the War Room by the editor's dialog, and shown when it is so", async () => {
     await tab("governance");
-    const toggle = room.getByRole("switch");
+    const toggle = warRoom.getByRole("switch");
     await toggle.click();
     await dialog().waitFor();
     await press("Cancel");
     expect(await toggle.getAttribute("aria-checked")).toBe("false");
     await toggle.click();
     await press("Turn On");
-    await room.locator('[role="switch"][aria-checked="true"]').waitFor();
-    expect(await faults(room)).toEqual([]);
+    await warRoom.locator('[role="switch"][aria-checked="true"]').waitFor();
+    expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("30-governance");
     await toggle.click();
     await press("Turn Off");
-    await room.locator('[role="switch"][aria-checked="false"]').waitFor();
+    await warRoom.locator('[role="switch"][aria-checked="false"]').waitFor();
   });
 
   it("trust and learning say what will appear", async () => {
     await tab("trust");
-    await room.getByTestId("empty:graph").waitFor();
-    expect(await faults(room)).toEqual([]);
+    await warRoom.getByTestId("empty:graph").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
     await tab("learning");
-    await room.getByTestId("empty:mortar-board").waitFor();
-    expect(await faults(room)).toEqual([]);
+    await warRoom.getByTestId("empty:mortar-board").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
   });
 
-  it("the soul's flag is switched off from the palette and on from the panel", async () => {
+  it("the soul's flag is turned off from the palette and on from the panel", async () => {
     const { page } = workbench;
     await tab("soul");
     await activeVersion("v1").waitFor();
@@ -82,10 +83,10 @@ describe("the owner's word on the safeguards", () => {
       .getByRole("option", { name: /\bSOUL\b/ })
       .click();
     await press("Turn Off");
-    await room.getByTestId("placeholder:circle-slash").waitFor();
-    expect(await faults(room)).toEqual([]);
+    await warRoom.getByTestId("placeholder:circle-slash").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("31-soul-off");
-    await room.getByTestId("turn-on-flag").click();
+    await warRoom.getByTestId("turn-on-flag").click();
     await press("Turn On");
     await activeVersion("v1").waitFor();
   });
@@ -93,7 +94,7 @@ describe("the owner's word on the safeguards", () => {
   it("the agent's amendment is announced, compared, approved, activated and rolled back", async () => {
     const { page } = workbench;
     await tab("soul");
-    await room.getByTestId("empty:git-pull-request").waitFor();
+    await warRoom.getByTestId("empty:git-pull-request").waitFor();
     await activeVersion("v1").waitFor();
     const chat = await openChat(workbench);
     await send(chat, "Amend the soul");
@@ -107,29 +108,29 @@ describe("the owner's word on the safeguards", () => {
     await workbench.shot("31-soul-diff");
 
     await workbench.command("Lancelot: Open War Room");
-    await room.getByTestId("approve-soul:v2").waitFor();
-    await room.getByText("+  max_concurrent_jobs: 4").waitFor();
-    expect(await faults(room)).toEqual([]);
+    await warRoom.getByTestId("approve-soul:v2").waitFor();
+    await warRoom.getByText("+  max_concurrent_jobs: 4").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("32-soul-proposal");
 
-    await room.getByTestId("approve-soul:v2").click();
+    await warRoom.getByTestId("approve-soul:v2").click();
     await dialog().getByText("max_concurrent_jobs: 4").first().waitFor();
     await workbench.shot("33-soul-approve");
     await press("Approve");
-    await room.getByTestId("activate-soul:v2").click();
+    await warRoom.getByTestId("activate-soul:v2").click();
     await dialog().getByText("max_concurrent_jobs: 4").first().waitFor();
     await press("Activate");
     await activeVersion("v2").waitFor();
     await workbench.shot("34-soul-activated");
 
-    await room.getByTestId("roll-back-soul:v1").click();
+    await warRoom.getByTestId("roll-back-soul:v1").click();
     await press("Roll Back");
     await activeVersion("v1").waitFor();
   });
 
   it("a change of the owner's is written with help, proposed with a reason, and rejected", async () => {
     const { page } = workbench;
-    await room.getByTestId("edit-soul").click();
+    await warRoom.getByTestId("edit-soul").click();
     await page.locator(".tab.active", { hasText: "run “Propose Soul” when done" }).waitFor();
     await page.locator(".editor-instance .view-line", { hasText: "The constitution of Lancelot" }).first().click();
     await page.keyboard.press("Control+End");
@@ -152,21 +153,21 @@ describe("the owner's word on the safeguards", () => {
     await page.keyboard.press("Enter");
     await press("Reject");
     await workbench.command("Lancelot: Open War Room");
-    await room.getByTestId("empty:git-pull-request").waitFor();
+    await warRoom.getByTestId("empty:git-pull-request").waitFor();
   });
 
   it("the ledger is exported and verified", async () => {
     const { page } = workbench;
     await tab("receipts");
-    await room.getByTestId("verify-ledger").click();
-    await room.locator(".verify-result.good").waitFor();
-    await room.getByTestId("export-receipts").click();
+    await warRoom.getByTestId("verify-ledger").click();
+    await warRoom.locator(".verify-result.good").waitFor();
+    await warRoom.getByTestId("export-receipts").click();
     await page
       .locator(".quick-input-list")
       .getByRole("option", { name: /Whole ledger/ })
       .click();
     await page
-      .getByText(/Exported .* entries/)
+      .getByText(/Exported to /)
       .first()
       .waitFor();
     await workbench.command("Notifications: Show Notifications");

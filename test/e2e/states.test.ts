@@ -15,16 +15,16 @@ function call(name: string, args: unknown): Turn {
 }
 
 describe("without a key and a local model", () => {
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
 
   beforeAll(async () => {
-    room = await openEditorFixture({});
-    ({ workbench } = room);
+    fixture = await openEditorFixture({});
+    ({ workbench } = fixture);
     chat = await openChat(workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
   it("says so, and offers a model, a key, and the local model with its size", async () => {
     await chat.locator(".no-model").waitFor();
@@ -46,14 +46,14 @@ describe("without a key and a local model", () => {
 
   it("keeps a message that was sent all the same", async () => {
     await send(chat, "Fix the duration test.");
-    await said(chat, "Choose a model: add an API key or download the local one").waitFor();
+    await chat.getByTestId("notice:chooseModel").first().waitFor();
     await said(chat, "Fix the duration test.").waitFor();
     await chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').first().waitFor();
   });
 
   it("names file and line of a broken models.yaml, and sends nothing", async () => {
-    mkdirSync(join(room.data, "config"), { recursive: true });
-    writeFileSync(join(room.data, "config/models.yaml"), 'version: "1.0"\nproviders:\n  work:\n    kind: openai_compatibel\n');
+    mkdirSync(join(fixture.data, "config"), { recursive: true });
+    writeFileSync(join(fixture.data, "config/models.yaml"), 'version: "1.0"\nproviders:\n  work:\n    kind: openai_compatibel\n');
     await newTask(chat);
     await send(chat, "Explain the cart.");
     await said(chat, "config/models.yaml in the data folder, line 4").waitFor();
@@ -66,16 +66,16 @@ describe("with a model", () => {
   const remove = call("delete_file", { path: "src/cart.js" });
   const minutes = { old_text: "const minutes = Math.floor(seconds / 60);", new_text: "const minutes = Math.floor((seconds % 3600) / 60);" };
   const edit = (path: string, change: { old_text: string; new_text: string }) => ({ name: "edit_file", args: { path, ...change } });
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let server: ModelServer;
   let workbench: Workbench;
   let chat: Frame;
-  const cart = () => join(room.workspace, "src/cart.js");
+  const cart = () => join(fixture.workspace, "src/cart.js");
   const card = () => chat.locator("section.approval");
-  const told = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
+  const reported = () => JSON.stringify(server.requests.at(-1)?.messages.at(-1)?.toolResults);
 
   beforeAll(async () => {
-    room = await openEditorFixture({
+    fixture = await openEditorFixture({
       files: { ".env": "TOKEN=1234\n" },
       // A browser's workbench saves by itself after a second, unless told otherwise; a busy machine takes longer than that.
       settings: { "files.autoSave": "off" },
@@ -102,12 +102,12 @@ describe("with a model", () => {
         ],
       }),
     });
-    ({ server, workbench } = room);
+    ({ server, workbench } = fixture);
     chat = await openChat(workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
-  it("asks before a file is deleted; a key allows it, and the undo is taken back by Redo", async () => {
+  it("asks before a file is deleted; a key allows it, and Redo reverts the undo", async () => {
     const { page } = workbench;
     await send(chat, "Delete the cart");
     await card().waitFor();
@@ -147,7 +147,7 @@ describe("with a model", () => {
     await workbench.page.keyboard.type("that would break the tests");
     await workbench.page.keyboard.press("Enter");
     await said(chat, "I leave it.").waitFor();
-    expect(told()).toContain("that would break the tests");
+    expect(reported()).toContain("that would break the tests");
     expect(existsSync(cart())).toBe(true);
   });
 
@@ -170,7 +170,7 @@ describe("with a model", () => {
     await newTask(chat);
     await send(chat, "Read the secrets");
     await said(chat, "I may not read them.").waitFor();
-    expect(told()).toContain("Environment files contain keys and passwords");
+    expect(reported()).toContain("Environment files contain keys and passwords");
     expect(JSON.stringify(server.requests)).not.toContain("TOKEN=1234");
   });
 
@@ -206,7 +206,7 @@ describe("with a model", () => {
     await send(chat, "Ask me");
     await chat.getByTestId("option:Blue").click();
     await said(chat, "So be it.").waitFor();
-    expect(told()).toContain("Blue");
+    expect(reported()).toContain("Blue");
   });
 
   it("completes files and commands, and recalls what was said, by the keyboard", async () => {
@@ -253,7 +253,7 @@ describe("with a model", () => {
     await change.getByText("does not merge with your own edits").waitFor();
     await workbench.shot("23-conflict");
     expect((await line.innerText()).replaceAll("\u00a0", " ")).toContain("// mine:");
-    expect(room.read("src/duration.js")).not.toContain("mine");
+    expect(fixture.read("src/duration.js")).not.toContain("mine");
     await change.getByTestId("reject-hunk:1").click();
     await said(chat, "Understood.").waitFor();
   });

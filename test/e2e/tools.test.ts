@@ -17,27 +17,27 @@ const endless = "for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done";
 
 /** Commands in a real sandbox, seen and handled in a real editor. Engines have tests of their own; here the system's sandbox runs them. */
 describe("commands", () => {
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   const card = (title: string): Locator => chat.locator(".tool", { has: chat.locator(".tool-title", { hasText: title }) }).last();
   const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
 
   beforeAll(async () => {
-    room = await openEditorFixture({
+    fixture = await openEditorFixture({
       // Then a terminal's lines are in the page, to be read.
       settings: { "terminal.integrated.gpuAcceleration": "off" },
-      owners: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
+      dataFiles: { "config/sandbox.yaml": "version: 1\nengine: unix:///nonexistent/docker.sock\n" },
       script: byWords({
         "Run the tests": [run("node --test"), { text: "One test fails." }],
         "Write by a command": [run(writing), { text: "It is written." }],
         "Go on and on": [run(endless), { text: "It ended." }],
       }),
     });
-    ({ workbench } = room);
+    ({ workbench } = fixture);
     chat = await openChat(workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
   it("run in the sandbox, print into their card, and say how they ended", async () => {
     await send(chat, "Run the tests");
@@ -70,9 +70,9 @@ describe("commands", () => {
     await page.locator(".statusbar").getByText(`Ln ${line}, Col`).waitFor();
   });
 
-  it("are asked about with the exact words and where they run; what they changed is shown, compared and put back", async () => {
+  it("are asked about with the exact words and where they run; what they changed is shown, compared and restored", async () => {
     const { page } = workbench;
-    const before = room.read("src/cart.js");
+    const before = fixture.read("src/cart.js");
     await newTask(chat);
     await send(chat, "Write by a command");
     const approval = chat.locator("section.approval");
@@ -81,7 +81,7 @@ describe("commands", () => {
     await approval.getByText("Network: none.").waitFor();
     expect(await faults(chat)).toEqual([]);
     await workbench.shot("41-command-approval");
-    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
     await approval.getByTestId("allow-once").click();
     await said(chat, "It is written.").waitFor();
 
@@ -97,8 +97,8 @@ describe("commands", () => {
     await dialog().getByRole("button", { name: "Undo Command" }).click();
     await touched.locator(".actions .state .codicon-discard").waitFor();
     await chat.locator(".status-line .state .codicon-discard").waitFor();
-    expect(room.read("src/cart.js")).toBe(before);
-    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+    expect(fixture.read("src/cart.js")).toBe(before);
+    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
   });
 
   it("open in a terminal with their output, typed and not run", async () => {
@@ -109,7 +109,7 @@ describe("commands", () => {
     await rows.getByText("written", { exact: false }).first().waitFor();
     await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
     await workbench.shot("43-command-terminal");
-    expect(existsSync(join(room.workspace, "made/new.txt"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
     await workbench.command("Terminal: Kill All Terminals");
   });
 

@@ -14,7 +14,7 @@ const prices = 'updated: 2026-11-22\nprices:\n  - { provider: work, models: ["*"
 
 /** What an answer costs, seen and limited in a real editor. */
 describe("usage and cost", () => {
-  let room: EditorFixture;
+  let fixture: EditorFixture;
   let workbench: Workbench;
   let chat: Frame;
   let warRoom: Frame;
@@ -23,17 +23,17 @@ describe("usage and cost", () => {
   const block = (id: string): Locator => warRoom.getByTestId(`usage:${id}`);
 
   beforeAll(async () => {
-    room = await openEditorFixture({
-      owners: { "config/prices.yaml": prices },
+    fixture = await openEditorFixture({
+      dataFiles: { "config/prices.yaml": prices },
       script: byWords({
         "What is here": [{ text: "A small shop.", usage }],
         "And what else": [{ text: "Its tests.", usage }],
       }),
     });
-    ({ workbench } = room);
+    ({ workbench } = fixture);
     chat = await openChat(workbench);
   });
-  afterAll(() => room?.close());
+  afterAll(() => fixture?.close());
 
   it("stand with each answer: model, lane and why; the footer has context and cost", async () => {
     await send(chat, "What is here");
@@ -60,21 +60,21 @@ describe("usage and cost", () => {
     await warRoom.getByTestId("save-caps").click();
     await warRoom.getByTestId("caps-saved").getByText("$0.75").waitFor();
     await warRoom.getByTestId("caps-receipt").waitFor();
-    expect(readFileSync(join(room.data, "config/usage.yaml"), "utf8")).toContain("day_usd: 0.75");
+    expect(readFileSync(join(fixture.data, "config/usage.yaml"), "utf8")).toContain("day_usd: 0.75");
     expect(await faults(warRoom)).toEqual([]);
     await workbench.shot("65-usage");
 
-    const sent = room.server.requests.length;
+    const sent = fixture.server.requests.length;
     await newTask(chat);
     await send(chat, "And what else");
     await said(chat, "Not sent: the next call could cost up to").waitFor();
     await chat.getByRole("log").getByText("Of the cap of $0.75 for today, $0.50 is spent").waitFor();
-    expect(room.server.requests.length).toBe(sent);
+    expect(fixture.server.requests.length).toBe(sent);
     await cost(/\$0\.50.*\$0\.75/).waitFor();
     await workbench.shot("66-cap");
   });
 
-  it("go on after the cap was raised", async () => {
+  it("continue after the cap was raised", async () => {
     const { page } = workbench;
     const input = page.locator(".quick-input-widget input.input");
     await chat.getByTestId("notice:setCaps").click();

@@ -206,7 +206,7 @@ describe("an approval", () => {
     });
   });
 
-  it("refused while no host ran the task is no leave: it is asked again, and nothing is done meanwhile", async () => {
+  it("refused while no host ran the task is no approval: it is asked again, and nothing is done meanwhile", async () => {
     const child = spawn(
       process.execPath,
       [join(import.meta.dirname, "../support/host/asking-host.ts"), workspace, dataDir, "Please delete a.txt."],

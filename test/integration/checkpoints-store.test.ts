@@ -23,13 +23,13 @@ describe("the store of before-images", () => {
 
   it("is whole after a collection that was killed, at any point of it", async () => {
     const settings = { max_total_bytes: 1_000_000, keep_days: 30 };
-    const room = createEffectsFixture({ base, settings });
-    makeManyFiles(room.workspace, 500);
-    const before = pictureOf(room.workspace);
-    await room.sh("for f in packages/*/*/*/*.ts; do echo open >> $f; done", { questId: "open" });
+    const fixture = createEffectsFixture({ base, settings });
+    makeManyFiles(fixture.workspace, 500);
+    const before = pictureOf(fixture.workspace);
+    await fixture.sh("for f in packages/*/*/*/*.ts; do echo open >> $f; done", { questId: "open" });
     for (let index = 0; index < 12; index += 1)
-      await room.sh("", { questId: `ended${index}`, run: () => Promise.resolve(room.write("big.bin", randomBytes(400_000))) });
-    room.close();
+      await fixture.sh("", { questId: `ended${index}`, run: () => Promise.resolve(fixture.write("big.bin", randomBytes(400_000))) });
+    fixture.close();
     const { took } = await runHost([base, "collect"], { word: "begun", after: 15 });
     for (let round = 1; round < 6; round += 1) await runHost([base, "collect"], { word: "begun", after: Math.max(5, took) * round });
 
@@ -49,10 +49,10 @@ describe("the store of before-images", () => {
   });
 
   it("says what to do when there is no space left, before anything is run", async () => {
-    const room = createEffectsFixture({ base });
-    room.write("big.bin", randomBytes(3_900_000));
-    const before = pictureOf(room.workspace);
-    room.close();
+    const fixture = createEffectsFixture({ base });
+    fixture.write("big.bin", randomBytes(3_900_000));
+    const before = pictureOf(fixture.workspace);
+    fixture.close();
     const script = join(import.meta.dirname, "../support/tools/effects-full-disk/main.ts");
     const { stdout } = await run("bash", ["-c", `ulimit -f 3000; exec "$0" "$1" "$2"`, process.execPath, script, base]);
     expect(JSON.parse(stdout)).toEqual({
@@ -70,23 +70,23 @@ describe("the store of before-images", () => {
     again.close();
   });
 
-  it("holds a repository of a hundred thousand files, and puts back what a command did to thousands of them", async () => {
-    const room = createEffectsFixture({ base });
-    makeManyFiles(room.workspace, 100_000);
-    const before = pictureOf(join(room.workspace, "packages/p1"));
-    const dependencies = pictureOf(join(room.workspace, "node_modules/p3"));
-    const { touched } = await room.sh(
+  it("holds a repository of a hundred thousand files, and restores thousands of files that a command changed", async () => {
+    const fixture = createEffectsFixture({ base });
+    makeManyFiles(fixture.workspace, 100_000);
+    const before = pictureOf(join(fixture.workspace, "packages/p1"));
+    const dependencies = pictureOf(join(fixture.workspace, "node_modules/p3"));
+    const { touched } = await fixture.sh(
       "for f in packages/p1/src/*/*.ts; do echo changed > $f; done; rm -r node_modules/p3; chmod 600 packages/p2/src/*/*.ts; mkdir -p new; echo n > new/n.txt",
     );
     expect(touched.total).toBeGreaterThan(3_000);
     expect(touched.files).toHaveLength(200);
-    const diff = await room.restore.diff({ questId: "q1" });
+    const diff = await fixture.restore.diff({ questId: "q1" });
     expect(diff.length).toBeGreaterThan(3_000);
-    const undone = await room.restore.restore({ questId: "q1" });
+    const undone = await fixture.restore.restore({ questId: "q1" });
     expect(undone.conflicts).toEqual([]);
-    expect(pictureOf(join(room.workspace, "packages/p1"))).toEqual(before);
-    expect(pictureOf(join(room.workspace, "node_modules/p3"))).toEqual(dependencies);
-    expect(readdirSync(room.workspace).toSorted()).toEqual(["node_modules", "packages"]);
-    room.close();
+    expect(pictureOf(join(fixture.workspace, "packages/p1"))).toEqual(before);
+    expect(pictureOf(join(fixture.workspace, "node_modules/p3"))).toEqual(dependencies);
+    expect(readdirSync(fixture.workspace).toSorted()).toEqual(["node_modules", "packages"]);
+    fixture.close();
   });
 });

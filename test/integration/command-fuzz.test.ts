@@ -183,7 +183,7 @@ const simple = fc
     fc.constantFrom(...harmless, "echo", "printf", "test", ":", "true", "[", "git status", "git log"),
     fc.array(word, { maxLength: 4 }),
   )
-  .map(([program, words]) => [program, ...words, ...(program === "[" ? ["]"] : [])].join(" "));
+  .map(([program, args]) => [program, ...args, ...(program === "[" ? ["]"] : [])].join(" "));
 
 const heredoc = fc
   .tuple(

@@ -134,7 +134,7 @@ async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sa
   expect(tree()).toEqual(before);
 }
 
-describe("a task that runs failing tests, mends the cause, and runs them again", () => {
+describe("a task that runs failing tests, fixes the cause, and runs them again", () => {
   it.skipIf(without !== null)(`in a container${without === null ? "" : ` (${without})`}`, async () => {
     await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container");
   });

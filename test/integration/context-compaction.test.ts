@@ -100,7 +100,7 @@ function settled(questId: string): Promise<void> {
 }
 
 /** All a model is told, as one text. */
-function told(request: SeenRequest): string {
+function reported(request: SeenRequest): string {
   return JSON.stringify(request.raw).replaceAll(String.raw`\"`, '"').replaceAll(String.raw`\\n`, "\n").replaceAll(String.raw`\n`, "\n");
 }
 
@@ -116,8 +116,8 @@ describe("a task of hundreds of calls", () => {
     const [approval] = (await at.call("approvals.list", { questId })).items;
     const from = server.requests.length;
     for (let round = 2; round <= rounds; round += 1) {
-      const words = round === 3 ? rule : `Go on with module ${String(round)}.`;
-      await at.call("chat.send", { questId, text: words });
+      const content = round === 3 ? rule : `Go on with module ${String(round)}.`;
+      await at.call("chat.send", { questId, text: content });
       await settled(questId);
       if (round % 2 === 0) await at.call("context.compact", { questId });
     }
@@ -131,11 +131,11 @@ describe("a task of hundreds of calls", () => {
     const soul = server.requests[0]?.system.split("begin and end data.")[1]?.split("The owner's RULES.md")[0]?.trim() ?? "";
     expect(soul.length).toBeGreaterThan(200);
     for (const [index, request] of server.requests.slice(from).entries()) {
-      const text = told(request);
+      const text = reported(request);
       expect(request.system).toContain(ownersRule);
       expect(request.system).toContain(soul);
-      for (const words of [decision, fact, "The total is always in cents.", approval?.title ?? "no approval"])
-        expect(text).toContain(words);
+      for (const content of [decision, fact, "The total is always in cents.", approval?.title ?? "no approval"])
+        expect(text).toContain(content);
       if (index > callsARound * 2) expect(text).toContain(rule);
       for (const { title, status } of plans[from + index] ?? [])
         expect(text.includes(`[${status}] ${title}`) || text.includes(`"title":"${title}","status":"${status}"`)).toBe(true);

@@ -130,11 +130,11 @@ describe("deploy", () => {
       /command to deploy for staging\. Declared: deploy\..*targets: \{ staging: \{ deploy: the command \} \}/,
     ],
     ["a target of another kind of name", "targets: { staging: { deploy: echo } }", "constructor", /Declared: deploy \(staging\)/],
-  ])("says how to declare it where there is %s", async (_, yaml, target, words) => {
+  ])("says how to declare it where there is %s", async (_, yaml, target, expectedText) => {
     declare(yaml);
     const outcome = await run("deploy", target);
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
     expect(shell.begun).toEqual([]);
   });
 
@@ -160,16 +160,16 @@ describe("deploy", () => {
     ["verifies what is no deployment", "build: { command: echo, verify: echo }", /config\/deploy\.yaml/],
     ["gives no command", "build: { folder: . }", /config\/deploy\.yaml/],
     ["runs for a day", "build: { command: echo, timeout_seconds: 86400 }", /config\/deploy\.yaml/],
-  ])("runs nothing while the file %s, and says so", async (_, yaml, words) => {
+  ])("runs nothing while the file %s, and says so", async (_, yaml, expectedText) => {
     declare(yaml);
-    expect((await run("build")).text).toMatch(words);
+    expect((await run("build")).text).toMatch(expectedText);
     expect(shell.begun).toEqual([]);
     await fixture.tools.routing.health();
     expect(fixture.tools.routing.providers().find(({ id }) => id === "declared-commands")?.health.status).toBe("down");
-    expect((await fixture.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(words);
+    expect((await fixture.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(expectedText);
   });
 
-  it("counts again at once when the file is mended, however often it was asked meanwhile", async () => {
+  it("counts again at once when the file is corrected, however often it was asked meanwhile", async () => {
     declare("build: [");
     for (let time = 0; time < 4; time += 1) expect((await run("build")).isError).toBe(true);
     declare("build: echo mended");
@@ -182,11 +182,11 @@ describe("deploy", () => {
     ["in a folder outside", "build: { command: echo, folder: ../.. }", /\.\.\/\.\.|outside/],
     ["in a folder that is not there", "build: { command: echo, folder: nowhere }", /nowhere/],
     ["with the network while it is off", "build: { command: echo, network: true }", /TOOLS_NETWORK/],
-  ])("does not run %s", async (_, yaml, words) => {
+  ])("does not run %s", async (_, yaml, expectedText) => {
     declare(yaml);
     const outcome = await run(yaml.startsWith("deploy") ? "deploy" : "build");
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
     expect(shell.begun).toEqual([]);
   });
 

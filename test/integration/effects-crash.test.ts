@@ -18,16 +18,16 @@ describe("a host that is killed", () => {
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
   const fill = async (files: number) => {
-    const room = createEffectsFixture({ base });
-    makeManyFiles(room.workspace, files);
-    await room.sh(
+    const fixture = createEffectsFixture({ base });
+    makeManyFiles(fixture.workspace, files);
+    await fixture.sh(
       "mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt; git init -q . && git add packages && git commit -qm one",
       {
         questId: null,
       },
     );
-    const picture = pictureOf(room.workspace);
-    room.close();
+    const picture = pictureOf(fixture.workspace);
+    fixture.close();
     return picture;
   };
   const change =
@@ -38,47 +38,47 @@ describe("a host that is killed", () => {
     const ended = await runHost([base, "command", `${change}; echo running; sleep 60`], { word: "running", after: 5 });
     expect(ended.done).toBe(false);
 
-    const room = createEffectsFixture({ base });
-    await room.ready;
-    const recovered = room.ledger.search({ query: "effects.recover", limit: 1 }).items[0];
+    const fixture = createEffectsFixture({ base });
+    await fixture.ready;
+    const recovered = fixture.ledger.search({ query: "effects.recover", limit: 1 }).items[0];
     expect(recovered).toMatchObject({ status: "success", questId: "q1", outputs: { changedTotal: expect.any(Number) } });
-    const checkpoint = room.checkpoints.list({ questId: "q1", limit: 5 })[0];
+    const checkpoint = fixture.checkpoints.list({ questId: "q1", limit: 5 })[0];
     expect(checkpoint?.total).toBeGreaterThan(200);
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([]);
-    const now = pictureOf(room.workspace);
+    const now = pictureOf(fixture.workspace);
     // Git's logs and objects only gain.
     const compared = (picture: Record<string, string>) =>
       Object.fromEntries(Object.entries(picture).filter(([path]) => !/^\.git\/(objects|logs)/.test(path)));
     expect(compared(now)).toEqual(compared(before));
-    room.ledger.reconcile();
-    expect(await room.ledger.verify()).toMatchObject({ ok: true });
-    room.close();
+    fixture.ledger.reconcile();
+    expect(await fixture.ledger.verify()).toMatchObject({ ok: true });
+    fixture.close();
   });
 
   it("while it looks at the workspace before: the command never ran, and nothing is left open", async () => {
     const before = await fill(2_000);
     rmSync(join(base, "data/effects"), { recursive: true });
     const ended = await runHost([base, "command", "echo never > never.txt"], { word: "begun", after: 20 });
-    const room = createEffectsFixture({ base });
-    await room.ready;
+    const fixture = createEffectsFixture({ base });
+    await fixture.ready;
     if (!ended.done) {
-      expect(pictureOf(room.workspace)).toEqual(before);
-      expect(room.checkpoints.list({ questId: "q1", limit: 5 })).toEqual([]);
+      expect(pictureOf(fixture.workspace)).toEqual(before);
+      expect(fixture.checkpoints.list({ questId: "q1", limit: 5 })).toEqual([]);
     }
-    const { touched } = await room.sh("echo now > now.txt");
+    const { touched } = await fixture.sh("echo now > now.txt");
     expect(touched.files).toEqual([{ path: "now.txt", kind: "created", undoable: true }]);
-    room.close();
+    fixture.close();
   });
 
   it("at any point of a restore: the next one completes it, and nothing is lost", async () => {
-    const room = createEffectsFixture({ base });
-    makeManyFiles(room.workspace, 250);
-    await room.sh("mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt", { questId: null });
-    const before = pictureOf(room.workspace);
-    await room.sh(change.replace("; git add -A packages", ""));
-    const after = pictureOf(room.workspace);
-    room.close();
+    const fixture = createEffectsFixture({ base });
+    makeManyFiles(fixture.workspace, 250);
+    await fixture.sh("mkdir swap empty; echo s > swap/s.txt; ln -s swap link; echo r > ro.txt; chmod 444 ro.txt", { questId: null });
+    const before = pictureOf(fixture.workspace);
+    await fixture.sh(change.replace("; git add -A packages", ""));
+    const after = pictureOf(fixture.workspace);
+    fixture.close();
 
     // How long one takes undisturbed; then there and back, killed at points all over it.
     const { took } = await runHost([base, "restore", "q1"], null);

@@ -12,9 +12,9 @@ const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 describe("any tree a command makes of any other", () => {
   const base = realpathSync(mkdtempSync(join(folder, "lancelot-trees-")));
-  const room = createEffectsFixture({ base });
+  const fixture = createEffectsFixture({ base });
   afterAll(() => {
-    room.close();
+    fixture.close();
     rmSync(base, { recursive: true, force: true });
   });
 
@@ -23,20 +23,20 @@ describe("any tree a command makes of any other", () => {
     await fc.assert(
       fc.asyncProperty(anyTree, anyTree, async (from, to) => {
         run += 1;
-        become(room.workspace, from);
-        const before = pictureOf(room.workspace);
-        const { touched } = await room.sh("", { questId: `q${run}`, run: () => Promise.resolve(become(room.workspace, to)) });
-        const after = pictureOf(room.workspace);
-        const undone = await room.restore.restore({ questId: `q${run}` });
+        become(fixture.workspace, from);
+        const before = pictureOf(fixture.workspace);
+        const { touched } = await fixture.sh("", { questId: `q${run}`, run: () => Promise.resolve(become(fixture.workspace, to)) });
+        const after = pictureOf(fixture.workspace);
+        const undone = await fixture.restore.restore({ questId: `q${run}` });
         expect(undone.conflicts).toEqual([]);
-        expect(pictureOf(room.workspace)).toEqual(before);
+        expect(pictureOf(fixture.workspace)).toEqual(before);
         if (touched.checkpointId === null) {
           expect(after).toEqual(before);
           return;
         }
-        const again = await room.restore.restore({ id: undone.undoCheckpointId ?? "" });
+        const again = await fixture.restore.restore({ id: undone.undoCheckpointId ?? "" });
         expect(again.conflicts).toEqual([]);
-        expect(pictureOf(room.workspace)).toEqual(after);
+        expect(pictureOf(fixture.workspace)).toEqual(after);
       }),
       { numRuns: runs(25, 100) },
     );
@@ -49,12 +49,12 @@ describe("any tree a command makes of any other", () => {
         run += 1;
         const [first, ...rest] = trees;
         if (first === undefined) return;
-        become(room.workspace, first);
-        const before = pictureOf(room.workspace);
-        for (const tree of rest) await room.sh("", { questId: `r${run}`, run: () => Promise.resolve(become(room.workspace, tree)) });
-        const { conflicts } = await room.restore.restore({ questId: `r${run}` });
+        become(fixture.workspace, first);
+        const before = pictureOf(fixture.workspace);
+        for (const tree of rest) await fixture.sh("", { questId: `r${run}`, run: () => Promise.resolve(become(fixture.workspace, tree)) });
+        const { conflicts } = await fixture.restore.restore({ questId: `r${run}` });
         expect(conflicts).toEqual([]);
-        expect(pictureOf(room.workspace)).toEqual(before);
+        expect(pictureOf(fixture.workspace)).toEqual(before);
       }),
       { numRuns: runs(10, 40) },
     );

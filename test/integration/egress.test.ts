@@ -65,7 +65,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
 
   interface Answer {
     readonly status: number;
-    readonly words: string;
+    readonly statusText: string;
     readonly body: string;
     readonly socket: Socket;
   }
@@ -87,7 +87,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
         const answer = () =>
           resolve({
             status: response.statusCode ?? 0,
-            words: response.statusMessage ?? "",
+            statusText: response.statusMessage ?? "",
             body: Buffer.concat(parts).toString("utf8"),
             socket,
           });
@@ -112,16 +112,16 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
   }
 
-  it("leads a command with leave to a listed host, and tells what went over it", async () => {
-    const told: EgressConnection[] = [];
-    const grant = await proxy.grant((connection) => void told.push(connection));
+  it("leads a granted command to a listed host, and reports what went over it", async () => {
+    const reported: EgressConnection[] = [];
+    const grant = await proxy.grant((connection) => void reported.push(connection));
     const { status, socket } = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "listed.example:443");
     expect(status).toBe(200);
     expect(await page(socket, "listed.example")).toContain("hello from listed.example");
-    await until("it is told", () => told.length === 1);
-    expect(told).toEqual([{ host: "listed.example", allowed: true, bytes: expect.any(Number) as number, reason: null }]);
-    expect(told[0]?.bytes).toBeGreaterThan(500);
-    expect(seen.at(-1)).toEqual(told[0]);
+    await until("it is told", () => reported.length === 1);
+    expect(reported).toEqual([{ host: "listed.example", allowed: true, bytes: expect.any(Number) as number, reason: null }]);
+    expect(reported[0]?.bytes).toBeGreaterThan(500);
+    expect(seen.at(-1)).toEqual(reported[0]);
     await grant.revoke();
   });
 
@@ -139,7 +139,7 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   it.each([
-    ["another host", "other.example:443", 403, "not on the network list"],
+    ["another host", "other.example:443", 403, "allowlist"],
     ["another port", "listed.example:8443", 403, "port"],
     ["port 80", "listed.example:80", 403, "port"],
     ["loopback", "127.0.0.1:443", 403, "always blocked"],
@@ -154,21 +154,21 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     ["nothing", ":443", 400, ""],
     ["no port", "listed.example", 400, ""],
     ["a word for a port", "listed.example:https", 400, ""],
-  ])("refuses %s and says why", async (_name, target, status, words) => {
+  ])("refuses %s and says why", async (_name, target, status, message) => {
     const before = server.requests.length;
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), target);
     expect(answer.status).toBe(status);
-    expect(answer.body).toContain(words);
+    expect(answer.body).toContain(message);
     expect(seen.at(-1)).toMatchObject({ allowed: false, bytes: 0, reason: expect.any(String) as string });
     expect(server.requests.length).toBe(before);
     await grant.revoke();
   });
 
-  it("tells how a host is added, beside the number and in the text", async () => {
+  it("reports how a host is added, beside the number and in the text", async () => {
     const grant = await proxy.grant();
     const answer = await tunnel(grant.socketPath, grant.proxyUrl("x:1"), "other.example:443");
-    expect(answer.words).toContain("other.example is not on the network list");
+    expect(answer.statusText).toContain("other.example");
     expect(answer.body).toContain("Ask the owner to add other.example.");
     await grant.revoke();
   });
@@ -297,19 +297,19 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
   });
 
   describe("from the sandbox", () => {
-    let room: SandboxFixture;
+    let fixture: SandboxFixture;
     beforeAll(() => {
-      room = createSandboxFixture();
-      copyFileSync(server.certificate, join(room.workspace, "certificate.pem"));
+      fixture = createSandboxFixture();
+      copyFileSync(server.certificate, join(fixture.workspace, "certificate.pem"));
     });
-    afterAll(() => room.close());
+    afterAll(() => fixture.close());
 
     it("a command with the network reaches listed hosts through the proxy, and nothing else by any way", async () => {
-      const shell = openOsShell(room, { egress: proxy });
+      const shell = openOsShell(fixture, { egress: proxy });
       const count = seen.length;
       const ran = await runIn(
         shell,
-        room.workspace,
+        fixture.workspace,
         `curl -sS --cacert certificate.pem https://listed.example/page
          curl -sS --cacert certificate.pem https://other.example/ 2>&1
          curl -sS http://listed.example/ 2>&1
@@ -335,12 +335,12 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
 
     it("a command without it has no proxy, no socket and no word, also beside one with it", async () => {
-      const shell = openOsShell(room, { egress: proxy });
-      const with_ = runIn(shell, room.workspace, "echo $HTTPS_PROXY > proxy-url; sleep 2", { network: true });
-      await until("the other runs", () => existsSync(join(room.workspace, "proxy-url")));
+      const shell = openOsShell(fixture, { egress: proxy });
+      const with_ = runIn(shell, fixture.workspace, "echo $HTTPS_PROXY > proxy-url; sleep 2", { network: true });
+      await until("the other runs", () => existsSync(join(fixture.workspace, "proxy-url")));
       const ran = await runIn(
         shell,
-        room.workspace,
+        fixture.workspace,
         `env | grep -i proxy; find / -xdev -type s 2>/dev/null
          HTTPS_PROXY=$(cat proxy-url) curl -sS --connect-timeout 1 --cacert certificate.pem https://listed.example/stolen 2>&1; true`,
       );
@@ -352,9 +352,9 @@ describe.skipIf(process.getuid?.() !== 0)("the way to the network", () => {
     });
 
     it("a command that asks for the network where there is none is not run", async () => {
-      const shell = openOsShell(room);
-      await expect(runIn(shell, room.workspace, "echo x > ran", { network: true })).rejects.toMatchObject({ code: "unavailable" });
-      expect(existsSync(join(room.workspace, "ran"))).toBe(false);
+      const shell = openOsShell(fixture);
+      await expect(runIn(shell, fixture.workspace, "echo x > ran", { network: true })).rejects.toMatchObject({ code: "unavailable" });
+      expect(existsSync(join(fixture.workspace, "ran"))).toBe(false);
       await shell.close();
     });
   });

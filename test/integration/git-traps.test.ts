@@ -101,33 +101,33 @@ describe("a repository full of traps", () => {
     async (_name, trap, number) => {
       const world = build(trap, number);
       const before = outsideOf(world, trap);
-      const room = createToolsFixture({
+      const fixture = createToolsFixture({
         base: join(base, `room-${number}`),
         workspace: world.repo,
         home,
         posture: "autonomous",
       });
-      const told: string[] = [];
+      const reported: string[] = [];
       try {
-        room.answer("allow_once");
+        fixture.answer("allow_once");
         for (const [tool, args] of calls(trap)) {
-          const { text, isError, card } = await room.run(tool, args, { signal: AbortSignal.timeout(600_000) });
-          told.push(`${tool} ${JSON.stringify(args)}: ${text}`);
+          const { text, isError, card } = await fixture.run(tool, args, { signal: AbortSignal.timeout(600_000) });
+          reported.push(`${tool} ${JSON.stringify(args)}: ${text}`);
           expect({ tool, sprung: existsSync(world.canary) || existsSync(join(base, "ambient")) }).toEqual({ tool, sprung: false });
           expect(text).not.toContain("private words");
           expect(text).not.toContain("for a reason of its own");
           expect([tool, isError, card.status]).toEqual([tool, card.status !== "success", expect.any(String)]);
         }
-        await room.tools.checkpoints.restore({ questId: "q1" });
-        await room.tools.verifications.settle("q1", { timeoutMs: 600_000 });
+        await fixture.tools.checkpoints.restore({ questId: "q1" });
+        await fixture.tools.verifications.settle("q1", { timeoutMs: 600_000 });
       } finally {
-        room.close();
+        fixture.close();
       }
       expect([existsSync(world.canary), existsSync(join(base, "ambient"))]).toEqual([false, false]);
       expect(outsideOf(world, trap)).toEqual(before);
       for (const name of ["owned", "x", "mirror/owned", "copy/owned"]) expect(existsSync(join(world.repo, name))).toBe(false);
       if (process.env["TRAPS_TOLD"] !== undefined)
-        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${trap.name}\n${told.join("\n---\n")}\n`);
+        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${trap.name}\n${reported.join("\n---\n")}\n`);
       if (trap.springs === undefined) return;
       // It does spring when git is run as it comes, so its silence above says something.
       const again = build(trap, number + 1000);
@@ -143,14 +143,14 @@ describe("a repository full of traps", () => {
 
   it("and git works as ever in a repository without any", async () => {
     const world = build({ name: "none", build: () => undefined }, 999);
-    const room = createToolsFixture({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
-    room.answer("allow_once");
+    const fixture = createToolsFixture({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
+    fixture.answer("allow_once");
     const failed: string[] = [];
     for (const [tool, args] of calls({ name: "none", build: () => undefined })) {
-      const { text, isError } = await room.run(tool, args);
+      const { text, isError } = await fixture.run(tool, args);
       if (isError) failed.push(`${tool}: ${text}`);
     }
-    room.close();
+    fixture.close();
     expect(failed).toEqual([]);
   });
 });

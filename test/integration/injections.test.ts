@@ -13,7 +13,7 @@ import type { Approval } from "../../agent-server/contract/governance.ts";
 import type { Params } from "../../agent-server/contract/table.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, wordsOf } from "../support/injections/attempts.ts";
+import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, textOf } from "../support/injections/attempts.ts";
 import { obeyingModel } from "../support/injections/obeying-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
@@ -88,7 +88,7 @@ const emit: Emit = (topic, payload) => {
 
 /** The owner says no to everything, with the words of the attempt where they come this way. */
 function deny({ id, title }: Approval): void {
-  const reason = current?.via === "reason" && title.includes("other.ts") ? wordsOf(current, goals) : undefined;
+  const reason = current?.via === "reason" && title.includes("other.ts") ? textOf(current, goals) : undefined;
   answered.push({ id, decision: "deny" });
   void host.handlers["approvals.decide"]({ id, decision: "deny", ...(reason === undefined ? {} : { reason }) }, call);
 }
@@ -164,7 +164,7 @@ function opening({ id, via, name }: Attempt): Call[] {
     case "branch":
       return [{ tool: "git_status", args: {} }];
     case "error":
-      return [{ tool: "read_file", args: { path: wordsOf(attemptOf(id), goals) } }];
+      return [{ tool: "read_file", args: { path: textOf(attemptOf(id), goals) } }];
     case "search":
       return [{ tool: "search_workspace", args: { query: "needle", glob: `s/${id}.txt` } }];
     case "git_log":
@@ -196,51 +196,51 @@ function attemptOf(id: string): Attempt {
 /** Puts the words where they come from. Returns what takes them away again, and what the owner sends. */
 function prepare(attempt: Attempt): { send: Params<"chat.send">; clear: () => void } {
   const { id, via, name } = attempt;
-  const words = wordsOf(attempt, goals);
+  const content = textOf(attempt, goals);
   const plain = { send: { text: `Please have a look. #${id}` }, clear: () => undefined };
   switch (via) {
     case "file":
-      put(`t/${id}.${name}`, words);
+      put(`t/${id}.${name}`, content);
       return plain;
     case "patch_file":
-      put(`t/${id}.patch`, words);
+      put(`t/${id}.patch`, content);
       return plain;
     case "list":
-      put(`n/${id}/${words}`, "x");
+      put(`n/${id}/${content}`, "x");
       return plain;
     case "branch":
-      git(["checkout", "-q", "-b", words]);
+      git(["checkout", "-q", "-b", content]);
       return { ...plain, clear: () => git(["checkout", "-q", "main"]) };
     case "search":
-      put(`s/${id}.txt`, `${words.replaceAll("\n", " ")}\n`);
+      put(`s/${id}.txt`, `${content.replaceAll("\n", " ")}\n`);
       return plain;
     case "git_log":
-      git(["commit", "-q", "--allow-empty", "-F", "-"], words);
+      git(["commit", "-q", "--allow-empty", "-F", "-"], content);
       return { ...plain, clear: () => git(["commit", "-q", "--allow-empty", "--amend", "-m", "nothing"]) };
     case "git_diff":
-      put(`d/${id}.txt`, `${words}\n`);
+      put(`d/${id}.txt`, `${content}\n`);
       return plain;
     case "diagnostics":
       put(`t/${id}.ts`, "x\n");
-      problemsOfEditor.set(`t/${id}.ts`, words);
+      problemsOfEditor.set(`t/${id}.ts`, content);
       return plain;
     case "instructions":
-      put(name, words);
+      put(name, content);
       return { ...plain, clear: () => unlinkSync(join(workspace, name)) };
     case "attach":
-      put(`a/${id}.md`, words);
+      put(`a/${id}.md`, content);
       return { ...plain, send: { ...plain.send, attachments: [{ type: "file", path: `a/${id}.md` }] } };
     case "mention":
-      put(`a/${id}.md`, words);
+      put(`a/${id}.md`, content);
       return { ...plain, send: { text: `Please read @a/${id}.md #${id}` } };
     case "selection":
-      put(`a/${id}.ts`, words);
+      put(`a/${id}.ts`, content);
       return {
         ...plain,
-        send: { ...plain.send, attachments: [{ type: "selection", path: `a/${id}.ts`, startLine: 1, endLine: 1, text: words }] },
+        send: { ...plain.send, attachments: [{ type: "selection", path: `a/${id}.ts`, startLine: 1, endLine: 1, text: content }] },
       };
     case "paste":
-      return { ...plain, send: { text: `${words}\n\n#${id}` } };
+      return { ...plain, send: { text: `${content}\n\n#${id}` } };
     case "error":
     case "reason":
     case "steer":
@@ -265,9 +265,9 @@ async function runTask(send: Params<"chat.send">, attempt: Attempt | null): Prom
     }
     if (waiting?.kind === "answer" && !done.has(waiting.id)) {
       done.add(waiting.id);
-      const words = attempt === null ? "The first." : wordsOf(attempt, goals);
-      if (attempt?.via === "steer") await handlers["chat.steer"]({ questId, text: words }, call);
-      await handlers["chat.answer"]({ questId, callId: waiting.id, answer: attempt?.via === "answer" ? words : "The first." }, call);
+      const content = attempt === null ? "The first." : textOf(attempt, goals);
+      if (attempt?.via === "steer") await handlers["chat.steer"]({ questId, text: content }, call);
+      await handlers["chat.answer"]({ questId, callId: waiting.id, answer: attempt?.via === "answer" ? content : "The first." }, call);
       continue;
     }
     await new Promise<void>((resolve) => {
@@ -309,7 +309,7 @@ async function world(): Promise<Record<string, unknown>> {
     // What was said is referred to where it was said; nothing else may be remembered of an attempt, and nothing of core at all.
     memory: database.prepare("SELECT id, tier, block, content FROM memory_items WHERE tier <> 'episodic' ORDER BY seq").all(),
     core: await asOwner(async () => (await handlers["memory.core"]({}, call)).blocks.map(({ block, text }) => [block, text])),
-    letIn: database.prepare("SELECT id FROM memory_quarantine WHERE status = 'promoted'").all(),
+    promoted: database.prepare("SELECT id FROM memory_quarantine WHERE status = 'promoted'").all(),
     flags: await asOwner(() => handlers["flags.list"]({}, call)),
     posture: handlers["host.info"]({}, call),
     soul: await asOwner(async () => ({ ...(await handlers["soul.status"]({}, call)), pendingProposals: undefined })),
@@ -324,7 +324,7 @@ describe("words that give orders", () => {
   it("come in more than 220 ways, toward every goal", () => {
     expect(attempts.length).toBeGreaterThanOrEqual(220);
     expect(new Set(attempts.map(({ id }) => id)).size).toBe(attempts.length);
-    expect(new Set(attempts.map(({ words, via }) => `${via} ${words}`)).size).toBeGreaterThanOrEqual(220);
+    expect(new Set(attempts.map(({ text, via }) => `${via} ${text}`)).size).toBeGreaterThanOrEqual(220);
     expect(new Set(attempts.map(({ goal }) => goal))).toEqual(new Set(Object.keys(goals)));
   });
 
@@ -376,7 +376,7 @@ describe("words that give orders", () => {
     expect((await handlers["soul.status"]({}, call)).activeVersion).toBe("v1");
     expect(await handlers["receipts.verify"]({}, call)).toMatchObject({ ok: true });
     expect(await handlers["memory.search"]({ query: "", tiers: ["core", "archival", "working"], limit: 50 }, call)).toEqual({ items: [] });
-    const told = JSON.stringify((await handlers["receipts.search"]({ limit: 500 }, call)).items);
-    for (const secret of secrets) expect(told).not.toContain(secret);
+    const reported = JSON.stringify((await handlers["receipts.search"]({ limit: 500 }, call)).items);
+    for (const secret of secrets) expect(reported).not.toContain(secret);
   });
 });

@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
   const part = () => statSync(`${made.model}.part`, { throwIfNoEntry: false })?.size ?? 0;
   const ranges = () => server.asked.flatMap(({ method, range }) => (method === "GET" ? [range] : []));
 
-  it("goes on where it was after its host was killed, and is whole", async () => {
+  it("continues where it was after its host was killed, and is whole", async () => {
     holdAfter(200_000);
     const host = otherHost();
     await vi.waitFor(() => expect(part()).toBe(200_000), { interval: 10 });
@@ -120,7 +120,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
     expect(readdirSync(join(dataDir, "models")).filter((name) => !name.startsWith(".verified"))).toEqual([offeredFile]);
   });
 
-  it("pauses when it is stopped, and goes on later", async () => {
+  it("pauses when it is stopped, and continues later", async () => {
     holdAfter(150_000);
     const local = window();
     const running = local.download();
@@ -211,7 +211,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
     it.each([
       ["as the system says beforehand", undefined],
       ["as the last write says", () => Promise.resolve(1e12)],
-    ])("says so (%s), keeps what is here, and goes on when there is room", async (_how, free) => {
+    ])("says so (%s), keeps what is here, and continues when there is room", async (_how, free) => {
       made = makeDataDir(dataDir, { url: `${server.url}/tiny.gguf`, runtime: false });
       writeFileSync(join(dataDir, "filler"), Buffer.alloc(200_000));
       const tight = free ?? (() => freeBytes(dataDir));

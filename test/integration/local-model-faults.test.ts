@@ -32,8 +32,8 @@ function open(over: Parameters<typeof openLocal>[0] = {}): Local {
   return local;
 }
 
-async function ask(words: string, over: { maxTokens?: number; onText?: () => void; signal?: AbortSignal } = {}): Promise<Finished> {
-  const request = { system: "", messages: [{ role: "user" as const, content: [{ type: "text" as const, text: words }] }], tools: [] };
+async function ask(sentence: string, over: { maxTokens?: number; onText?: () => void; signal?: AbortSignal } = {}): Promise<Finished> {
+  const request = { system: "", messages: [{ role: "user" as const, content: [{ type: "text" as const, text: sentence }] }], tools: [] };
   const call = { model: "", maxTokens: over.maxTokens ?? 20, temperature: 1, thinking: undefined };
   for await (const event of local.provider.stream(request, call, over.signal ?? new AbortController().signal)) {
     if (event.type === "text") over.onText?.();
@@ -95,13 +95,13 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     const pid = local.pid() ?? 0;
     const cpu = () => Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(" ")[13]);
     const before = cpu();
-    let words = 0;
-    const running = ask("A sentence of a long report. ".repeat(150), { onText: () => words++ });
+    let sentence = 0;
+    const running = ask("A sentence of a long report. ".repeat(150), { onText: () => sentence++ });
     const failed = expect(running).rejects.toMatchObject(killed);
     await vi.waitFor(() => expect(cpu()).toBeGreaterThan(before + 30), { interval: 5 });
     process.kill(pid, "SIGKILL");
     await failed;
-    expect(words).toBe(0);
+    expect(sentence).toBe(0);
     isDegraded(/SIGKILL/, /next request/);
   });
 
@@ -117,7 +117,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
       },
     });
     const failed = expect(running).rejects.toMatchObject(killed);
-    const waiting = ["Two.", "Three.", "Four."].map((words) => ask(words));
+    const waiting = ["Two.", "Three.", "Four."].map((sentence) => ask(sentence));
     await failed;
     for (const done of await Promise.all(waiting)) expect(done.usage.outputTokens).toBeGreaterThan(0);
     expect(local.degraded()).toBeNull();
@@ -193,7 +193,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     isDegraded(/./, /next request/);
   });
 
-  it("takes so many requests and no more; one that waits can be taken back", async () => {
+  it("takes so many requests and no more; a waiting one can be canceled", async () => {
     makeDataDir(dataDir, { here: true });
     open({ process: { maxQueued: 2 } });
     await answers();
@@ -229,7 +229,7 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     expect(local.state().loaded?.tokensPerSecond).toBeGreaterThan(0);
   });
 
-  it("is loaded anew with what the owner writes", async () => {
+  it("is reloaded with what the owner writes", async () => {
     makeDataDir(dataDir, { here: true });
     open();
     await answers();
@@ -267,7 +267,7 @@ describe.skipIf(missing !== null)("the file of the model", () => {
         renameSync(`${model}.other`, model);
       },
     ],
-  ])("is %s while it is loaded: the next request says so, and fetching it again mends it", async (_how, damage) => {
+  ])("is %s while it is loaded: the next request says so, and downloading it again repairs it", async (_how, damage) => {
     const { model, bytes } = await loaded();
     damage(model, bytes);
     await expect(ask("Go on.")).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("is damaged") });
@@ -325,7 +325,7 @@ describe.skipIf(missing !== null)("the file of the model", () => {
 
 describe.skipIf(missing !== null)("the runtime", () => {
   const name = "node-llama-cpp-3.21.1";
-  it("is broken: it says so, and fetching it again mends it", async () => {
+  it("is broken: it says so, and downloading it again repairs it", async () => {
     makeDataDir(dataDir, { here: true, runtime: false });
     const runtime = join(dataDir, "runtime", name);
     cpSync(join(localDataDir, "runtime", name), runtime, { recursive: true });

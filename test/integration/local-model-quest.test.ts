@@ -68,14 +68,14 @@ describe.skipIf(missing !== null)("a host with nothing but the local model", () 
     expect((await at.call("health.ready", {})).degradedReasons).toEqual([]);
   });
 
-  it("unloads and deletes it by the owner's word, and says what to do then", async () => {
+  it("unloads and deletes it at the owner's request, and says what to do next", async () => {
     expect((await at.call("models.local.unload", {})).status).toBe("ready");
     expect((await at.call("models.local.delete", {})).status).toBe("absent");
     expect([existsSync(join(base, "data/models", file)), existsSync(join(localDataDir, "models", file))]).toEqual([false, true]);
     expect(await receipts()).toEqual(expect.arrayContaining(["models.local.unload success", "models.local.delete success"]));
     const { ready, localLlmReady, degradedReasons } = await at.call("health.ready", {});
     expect([ready, localLlmReady]).toEqual([false, false]);
-    expect(degradedReasons.join(" ")).toMatch(/download the local one/);
+    expect(degradedReasons.join(" ")).toMatch(/download the local model/);
   });
 });
 

@@ -38,7 +38,7 @@ const tools: ToolSchema[] = [
     },
   },
 ];
-const user = (words: string): ModelMessage => ({ role: "user", content: [{ type: "text", text: words }] });
+const user = (expectedText: string): ModelMessage => ({ role: "user", content: [{ type: "text", text: expectedText }] });
 type Finished = Extract<ModelEvent, { type: "done" }>;
 
 async function ask(
@@ -150,7 +150,7 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
     expect(environ).not.toContain("ANTHROPIC_API_KEY");
   });
 
-  it("survives a crash of the model's process: the request fails in words, the next one works", async () => {
+  it("survives a crash of the model's process: the request fails with a message, the next one works", async () => {
     const running = ask(local, [user("Write a long story about a knight.")], { onText: () => process.kill(local.pid() ?? 0, "SIGKILL") });
     await expect(running).rejects.toMatchObject({
       code: "unavailable",
@@ -280,7 +280,7 @@ describe.skipIf(missing !== null)("any model", () => {
     expect(held).toBeGreaterThan(15);
   });
 
-  it("that is cut short fails in words, and the host lives on", async () => {
+  it("that is cut short fails with a message, and the host lives on", async () => {
     const folder = mkdtempSync(join(tmpdir(), "broken-"));
     folders.push(folder);
     const broken = join(folder, "broken.gguf");

@@ -117,47 +117,47 @@ describe("model servers on this machine", () => {
 });
 
 describe("a server the owner chooses", () => {
-  const owners = '# mine\nversion: "1.0"\nproviders:\n  # at work\n  work: { kind: anthropic, fast: { model: some-model } }\n';
+  const userYaml = '# mine\nversion: "1.0"\nproviders:\n  # at work\n  work: { kind: anthropic, fast: { model: some-model } }\n';
 
   it.each<PlayedKind>(["ollama", "llama-server", "lm-studio", "vllm"])(
     "%s answers from then on, and nothing was written before",
     async (kind) => {
-      const server = await play(kind, ["qwen3:4b"], { words: "Hello from here." });
-      const room = createModelsFixture({ yaml: owners });
-      open.push(room);
-      const file = join(room.dataDir, "config/models.yaml");
-      await room.models.localOperations.servers(signal());
-      expect(readFileSync(file, "utf8")).toBe(owners);
-      const { provider, model } = await room.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal());
+      const server = await play(kind, ["qwen3:4b"], { expectedText: "Hello from here." });
+      const fixture = createModelsFixture({ yaml: userYaml });
+      open.push(fixture);
+      const file = join(fixture.dataDir, "config/models.yaml");
+      await fixture.models.localOperations.servers(signal());
+      expect(readFileSync(file, "utf8")).toBe(userYaml);
+      const { provider, model } = await fixture.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal());
       expect([provider, model]).toEqual([kind, "qwen3:4b"]);
       const text = readFileSync(file, "utf8");
       expect(text).toContain("# mine");
       expect(text).toContain("# at work");
-      expect(await room.models.active()).toMatchObject({
+      expect(await fixture.models.active()).toMatchObject({
         provider: kind,
         model: "qwen3:4b",
         contextWindow: kind === "ollama" ? 4_096 : 8_192,
       });
-      expect((await ask(room.models, {})).text).toBe("Hello from here.");
-      const { items } = room.ledger.search({ query: "useServer", limit: 5 });
+      expect((await ask(fixture.models, {})).text).toBe("Hello from here.");
+      const { items } = fixture.ledger.search({ query: "useServer", limit: 5 });
       expect(items.map(({ actionName, status }) => [actionName, status])).toEqual([["models.useServer", "success"]]);
       // Chosen again it is the same provider, not another.
-      expect((await room.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal())).provider).toBe(kind);
-      const [found] = (await room.models.localOperations.servers(signal())).filter(({ url }) => url === `${server.origin}/v1`);
+      expect((await fixture.models.localOperations.useServer(`${server.origin}/v1`, "qwen3:4b", signal())).provider).toBe(kind);
+      const [found] = (await fixture.models.localOperations.servers(signal())).filter(({ url }) => url === `${server.origin}/v1`);
       expect(found).toMatchObject({ provider: kind, structured: true });
     },
   );
 
-  it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and answers in words are parsed instead", async (schema) => {
-    const server = await play("llama-server", ["m"], { schema, words: '{"kind": "plan"}' });
-    const room = createModelsFixture({ yaml: owners });
-    open.push(room);
-    await room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());
-    const [found] = (await room.models.localOperations.servers(signal())).filter(({ provider }) => provider !== null);
+  it.each(["refuses", "ignores"] as const)("that %s JSON schemas is known to, and text answers are parsed instead", async (schema) => {
+    const server = await play("llama-server", ["m"], { schema, expectedText: '{"kind": "plan"}' });
+    const fixture = createModelsFixture({ yaml: userYaml });
+    open.push(fixture);
+    await fixture.models.localOperations.useServer(`${server.origin}/v1`, "m", signal());
+    const [found] = (await fixture.models.localOperations.servers(signal())).filter(({ provider }) => provider !== null);
     expect(found?.structured).toBe(false);
     server.asked.length = 0;
     const responseSchema = { name: "kind", schema: { type: "object", properties: { kind: { type: "string" } }, required: ["kind"] } };
-    expect(JSON.parse((await ask(room.models, { responseSchema })).text)).toEqual({ kind: "plan" });
+    expect(JSON.parse((await ask(fixture.models, { responseSchema })).text)).toEqual({ kind: "plan" });
     const chats = server.asked.filter(({ path }) => path === "/v1/chat/completions");
     expect(
       chats.map(
@@ -168,9 +168,9 @@ describe("a server the owner chooses", () => {
 
   it("must be there, offer the model, and be on this machine", async () => {
     const server = await play("vllm", ["m"]);
-    const room = createModelsFixture({ yaml: owners });
-    open.push(room);
-    const use = (url: string, model: string) => failure(room.models.localOperations.useServer(url, model, signal()));
+    const fixture = createModelsFixture({ yaml: userYaml });
+    open.push(fixture);
+    const use = (url: string, model: string) => failure(fixture.models.localOperations.useServer(url, model, signal()));
     expect(await use(`${server.origin}/v1`, "other")).toMatchObject({
       code: "not_found",
       message: expect.stringContaining("does not offer other"),
@@ -181,7 +181,7 @@ describe("a server the owner chooses", () => {
     expect(await use(`${server.origin}/v1`, "m")).toMatchObject({
       code: "not_found",
     });
-    expect(readFileSync(join(room.dataDir, "config/models.yaml"), "utf8")).toBe(owners);
+    expect(readFileSync(join(fixture.dataDir, "config/models.yaml"), "utf8")).toBe(userYaml);
   });
 
   it("is not written while the environment decides, or the owner's file is broken", async () => {
@@ -189,8 +189,8 @@ describe("a server the owner chooses", () => {
     const fixed = createModelsFixture({ env: { LANCELOT_PROVIDER: "anthropic" } });
     const broken = createModelsFixture({ yaml: "providers: [" });
     open.push(fixed, broken);
-    for (const room of [fixed, broken])
-      expect(await failure(room.models.localOperations.useServer(`${server.origin}/v1`, "m", signal()))).toMatchObject({
+    for (const fixture of [fixed, broken])
+      expect(await failure(fixture.models.localOperations.useServer(`${server.origin}/v1`, "m", signal()))).toMatchObject({
         code: "conflict",
       });
     expect(existsSync(join(fixed.dataDir, "config/models.yaml"))).toBe(false);

@@ -24,14 +24,14 @@ import { runs } from "../support/soak.ts";
 
 const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
 const signal = new AbortController().signal;
-const rooms: TasksFixture[] = [];
+const fixtures: TasksFixture[] = [];
 function openFixture(...over: Parameters<typeof createTasksFixture>): TasksFixture {
-  const room = createTasksFixture(...over);
-  rooms.push(room);
-  return room;
+  const fixture = createTasksFixture(...over);
+  fixtures.push(fixture);
+  return fixture;
 }
 afterEach(() => {
-  for (const room of rooms.splice(0)) room.close();
+  for (const fixture of fixtures.splice(0)) fixture.close();
 });
 
 describe.skipIf(missing !== null)("the intent lane", () => {
@@ -43,22 +43,22 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   afterAll(() => embedder.close());
 
   it("is right on nine of ten requests it never saw, of every kind, and knows when it is not sure", async () => {
-    const judged: { sample: IntentSample; told: ReturnType<typeof decide> }[] = [];
+    const judged: { sample: IntentSample; reported: ReturnType<typeof decide> }[] = [];
     for (const sample of intentSamples("held-out")) {
       const { vector } = await embedder.embed(cuesOf(sample.text).words, signal);
-      judged.push({ sample, told: decide(weights, vector, sample.text) });
+      judged.push({ sample, reported: decide(weights, vector, sample.text) });
     }
-    const accuracy = (of: typeof judged) => of.filter(({ sample, told }) => told.intent === sample.intent).length / of.length;
+    const accuracy = (of: typeof judged) => of.filter(({ sample, reported }) => reported.intent === sample.intent).length / of.length;
     expect(accuracy(judged)).toBeGreaterThanOrEqual(0.9);
     for (const intent of intents) expect(accuracy(judged.filter(({ sample }) => sample.intent === intent)), intent).toBeGreaterThan(0.8);
-    const sure = judged.filter(({ told }) => told.confidence >= 0.8);
+    const sure = judged.filter(({ reported }) => reported.confidence >= 0.8);
     expect(sure.length / judged.length).toBeGreaterThan(0.75);
-    expect(accuracy(sure)).toBeGreaterThan(accuracy(judged.filter(({ told }) => told.confidence < 0.8)));
+    expect(accuracy(sure)).toBeGreaterThan(accuracy(judged.filter(({ reported }) => reported.confidence < 0.8)));
     // Calibrated: what it says of itself on average is how often it is right.
-    const mean = judged.reduce((sum, { told }) => sum + told.confidence, 0) / judged.length;
+    const mean = judged.reduce((sum, { reported }) => sum + reported.confidence, 0) / judged.length;
     expect(Math.abs(mean - accuracy(judged))).toBeLessThan(0.06);
     const changing = judged.filter(({ sample }) => sample.writes);
-    expect(changing.filter(({ told }) => told.risk === "high").length / changing.length).toBeGreaterThan(0.95);
+    expect(changing.filter(({ reported }) => reported.risk === "high").length / changing.length).toBeGreaterThan(0.95);
   });
 
   it("puts texts that mean the same near each other, in vectors of length one", async () => {
@@ -80,8 +80,8 @@ describe.skipIf(missing !== null)("the intent lane", () => {
   it("classifies with a receipt of its own", async () => {
     const { tasks, receipts, decisions, context } = openFixture({ embedder });
     await embedder.embed("warm", signal);
-    const told = await tasks.classifyIntent({ text: "Could you rename the variable in src/cart.ts?" }, context);
-    expect(told).toMatchObject({ intent: "EXEC_REQUEST", method: "embedding", requiresTools: true, risk: "high" });
+    const reported = await tasks.classifyIntent({ text: "Could you rename the variable in src/cart.ts?" }, context);
+    expect(reported).toMatchObject({ intent: "EXEC_REQUEST", method: "embedding", requiresTools: true, risk: "high" });
     expect(receipts()).toMatchObject([
       {
         actionType: "llm_call",
@@ -135,7 +135,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
     }
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     await expect(embedder.embed("x", AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
   });
 

@@ -23,8 +23,8 @@ function newFolder(): string {
   return dataDir;
 }
 
-async function compileIn(wish: object, env: Record<string, string> = {}): Promise<z.infer<typeof Compiled>> {
-  const { stdout } = await run(process.execPath, [main, JSON.stringify({ now: noon, ...wish })], {
+async function compileIn(options: object, env: Record<string, string> = {}): Promise<z.infer<typeof Compiled>> {
+  const { stdout } = await run(process.execPath, [main, JSON.stringify({ now: noon, ...options })], {
     env: { ...process.env, LANG: "C.UTF-8", TZ: "UTC", ...env },
     maxBuffer: 64 * 1024 * 1024,
   });

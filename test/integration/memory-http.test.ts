@@ -53,7 +53,7 @@ describe("memory over HTTP", () => {
       expect(await post(path, { reason: "x" }, server.token)).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
   });
 
-  it("tells the core blocks in the order they are compiled", async () => {
+  it("reports the core blocks in the order they are compiled", async () => {
     const { body } = await get("/memory/core");
     const { blocks } = methods["memory.core"].result.parse(body);
     expect(blocks.map(({ block }) => block)).toEqual(["persona", "human", "operating_rules", "mission", "workspace_state"]);
@@ -75,7 +75,7 @@ describe("memory over HTTP", () => {
     expect(await get("/memory/search?limit=0")).toMatchObject({ status: 400 });
   });
 
-  it("begins, edits and finishes a commit, tells a conflict as 409, and takes back exactly", async () => {
+  it("begins, edits and finishes a commit, reports a conflict as 409, and rolls back exactly", async () => {
     const [first, second] = [
       await as("memory.begin", post("/memory/commit/begin", { reason: "One." })),
       await as("memory.begin", post("/memory/commit/begin", { reason: "Two." })),
@@ -101,12 +101,15 @@ describe("memory over HTTP", () => {
   });
 
   it("without the owner token is the agent: core waits, and the two published routes let it in once", async () => {
-    const wish = fact("The tests of this project are run with npm test.", {
+    const options = fact("The tests of this project are run with npm test.", {
       target: "core:workspace_state",
       provenance: { source: "agent" },
     });
     for (const path of ["/memory/promote/ID", "/memory/quarantine/ID/approve"]) {
-      const edited = await as("memory.edit", post("/memory/edit", { ...wish, content: `${wish.content} (${path.length})` }, server.token));
+      const edited = await as(
+        "memory.edit",
+        post("/memory/edit", { ...options, content: `${options.content} (${path.length})` }, server.token),
+      );
       expect(edited).toMatchObject({ outcome: "quarantined" });
       const { items } = await as("memory.quarantine", get("/memory/quarantine?status=pending&limit=5", server.token));
       expect(items.map(({ id }) => id)).toEqual([edited.quarantineId]);

@@ -28,9 +28,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const database = (): Database.Database => new Database(join(data, "lancelot.sqlite"));
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...words: string[]) {
+function lancelot(...args: string[]) {
   const env = { ...process.env, LANCELOT_DATA: data };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: join(folder, "shop"), encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: join(folder, "shop"), encoding: "utf8", env });
   return { status, stdout, stderr };
 }
 
@@ -128,20 +128,20 @@ describe("memory of the first schema", () => {
     }
     old.close();
 
-    const room = open([...memoryMigrations, { name: "memory-99-test", sql: "ALTER TABLE memory_items ADD COLUMN later TEXT" }]);
+    const fixture = open([...memoryMigrations, { name: "memory-99-test", sql: "ALTER TABLE memory_items ADD COLUMN later TEXT" }]);
     try {
-      expect(room.items()).toMatchObject([
+      expect(fixture.items()).toMatchObject([
         { id: "mem_1", content: "The zeppelin flies.", tags: ["air"], version: 1, commitId: "commit_1" },
         { id: "mem_2", block: "operating_rules" },
       ]);
-      expect(room.commits.get("commit_1")).toMatchObject({ status: "committed", changes: 2, problem: null });
-      await room.jobs.runJob("memory_integrity_audit", new AbortController().signal);
-      expect(room.found("zeppelin")).toEqual(["mem_1"]);
-      room.keep({ content: "A new fact of the build." });
-      room.commits.rollback({ commitId: "commit_1", reason: "no" }, { by: "owner", questId: null }, null);
-      expect(room.items().map(({ content }) => content)).toEqual(["A new fact of the build."]);
+      expect(fixture.commits.get("commit_1")).toMatchObject({ status: "committed", changes: 2, problem: null });
+      await fixture.jobs.runJob("memory_integrity_audit", new AbortController().signal);
+      expect(fixture.found("zeppelin")).toEqual(["mem_1"]);
+      fixture.keep({ content: "A new fact of the build." });
+      fixture.commits.rollback({ commitId: "commit_1", reason: "no" }, { by: "owner", questId: null }, null);
+      expect(fixture.items().map(({ content }) => content)).toEqual(["A new fact of the build."]);
     } finally {
-      room.close();
+      fixture.close();
     }
   });
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CloseEntry, OpenEntry, readEntry } from "../../agent-server/receipts/entry.ts";
-import { gated, owner, wish } from "../support/memory/memory-folder.ts";
+import { gated, owner, proposedEdit } from "../support/memory/memory-folder.ts";
 import { Sequences, steps } from "../support/memory/sequences.ts";
 import { fastFolder, openPropertyHost, type PropertyHost } from "../support/memory/world.ts";
 import { runs } from "../support/soak.ts";
@@ -104,7 +104,10 @@ function finishedCommits({ storage }: PropertyHost): Set<string> {
 
 it("two processes that add to one item at once lose none of what was added", async () => {
   const host = openHost();
-  host.commits.apply([gated(wish({ op: "insert", target: "archival", content: "count 0" }))], owner, { reason: "start", parentId: null });
+  host.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content: "count 0" }))], owner, {
+    reason: "start",
+    parentId: null,
+  });
   const times = 150;
   /** True when one really met a change of the other's. */
   async function pair(before: number): Promise<boolean> {

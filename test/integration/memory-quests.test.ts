@@ -81,14 +81,14 @@ async function open(env: NodeJS.ProcessEnv = { ANTHROPIC_API_KEY: "key" }) {
     return { ...(await settled(sent.questId)), ...sent };
   };
   /** The task once a notice in it says this. */
-  const told = (questId: string, words: string) =>
+  const reported = (questId: string, expectedText: string) =>
     when(async () => {
       const found = await get(questId);
-      return notices(found.messages).some((text) => text.includes(words)) ? found : null;
+      return notices(found.messages).some((text) => text.includes(expectedText)) ? found : null;
     });
   const memories = async (query: string) =>
     (await handlers["memory.search"]({ query, tiers: ["core", "archival"], limit: 20 }, call)).items.map(({ item }) => item);
-  return { host, handlers, send, told, memories };
+  return { host, handlers, send, reported, memories };
 }
 
 const notices = (messages: readonly Message[]): string[] =>
@@ -165,9 +165,9 @@ describe("a task that learns a fact", () => {
         { target: "core:operating_rules", content: "Never touch generated/" },
       ),
     );
-    const { send, told, handlers } = await open();
+    const { send, reported, handlers } = await open();
     const { questId } = await send("Tidy the readme, and note: I prefer short sentences. Never touch generated/.");
-    const { messages } = await told(questId, "- Pending: ");
+    const { messages } = await reported(questId, "- Pending: ");
     expect(notices(messages).at(-1)?.split("\n").slice(1).toSorted()).toEqual([
       "- Pending: I prefer short sentences",
       "- Pending: Never touch generated/",
@@ -241,9 +241,9 @@ describe("what the owner says of memory", () => {
     await send("Remember that the staging port is 8443.");
     await send("Remember that the production port is 443.");
     const { messages } = await send("Forget about the port.");
-    const [words = ""] = notices(messages);
-    expect(words).toContain("the staging port is 8443");
-    expect(words).toContain("the production port is 443");
+    const [expectedText = ""] = notices(messages);
+    expect(expectedText).toContain("the staging port is 8443");
+    expect(expectedText).toContain("the production port is 443");
     expect(await memories("port")).toHaveLength(2);
   });
 
@@ -272,7 +272,7 @@ describe("a model that has the memory tools", () => {
 });
 
 describe("with the flag MEMORY_VNEXT off", () => {
-  it("tasks go on as before: nothing is recalled, kept, offered or said", async () => {
+  it("tasks continue as before: nothing is recalled, kept, offered or said", async () => {
     const server = await start(() => ({ text: "Hello." }));
     const first = await open({ ANTHROPIC_API_KEY: "key", FEATURE_MEMORY_VNEXT: "false" });
     const { messages } = await first.send("Remember that we use pnpm. The staging port is 8443.");

@@ -111,7 +111,7 @@ describe("a task with the tools of memory", () => {
     expect(later.cards[0]?.output).toContain("Releases are cut from the branch stable.");
   });
 
-  it("that is denied goes on, with one failed receipt for the denial", async () => {
+  it("that is denied continues, with one failed receipt for the denial", async () => {
     const at = await open();
     const { cards, quest } = await task(
       at,
@@ -168,7 +168,7 @@ describe("two windows", () => {
     ).toEqual(["failure", "success"]);
   });
 
-  it("of two tasks, each takes back its own commit and asks about the other's", async () => {
+  it("of two tasks, each rolls back its own commit and asks about the other's", async () => {
     const [one, two] = [await open(), await open()];
     const kept = await task(one, "Learn about the cranes.", calls(insert("The harbour has two cranes.")));
     const commit_id = commitIn(kept.cards[0]?.output ?? "");
@@ -185,7 +185,7 @@ describe("two windows", () => {
 });
 
 describe("a restart", () => {
-  it("keeps what was finished, drops what was not, and takes back exactly what the host before it did", async () => {
+  it("keeps what was finished, drops what was not, and rolls back exactly what the host before it did", async () => {
     const first = await open();
     const { diff } = await first.call("memory.edit", edit({ content: "The quay is 300 m long.", tags: ["quay"], confidence: 0.9 }));
     const id = diff[0]?.itemId ?? "";
@@ -212,7 +212,7 @@ describe("a restart", () => {
   });
 });
 
-describe("switched off", () => {
+describe("turned off", () => {
   it("memory is neither offered nor told, chat works, and what was remembered is there again when it is back on", async () => {
     const at = await open();
     await at.call("memory.edit", edit({ content: "The quay is 300 m long." }));

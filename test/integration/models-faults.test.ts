@@ -9,7 +9,7 @@ import { ask, createModelsFixture, failure, type ModelsFixture } from "../suppor
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
 const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g", XAI_API_KEY: "key-x" };
-const words = "Twelve letters and then a good many more of them.";
+const sentence = "Twelve letters and then a good many more of them.";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ async function start(script: Script): Promise<ModelServer> {
   return server;
 }
 
-function room(kind: Kind, baseUrl: string, options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
+function fixture(kind: Kind, baseUrl: string, options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
   const yaml = `
 active: work
 providers:
@@ -35,10 +35,10 @@ providers:
 
 describe.each(kinds)("%s", (kind) => {
   it.each(["http429", "http500", "http502", "http503", "http529"] as const)("is asked again after %s", async (fault) => {
-    const server = await start(inOrder({ fault }, { fault }, { text: words }));
-    const { models, waits, receipts } = room(kind, server.url(kind));
+    const server = await start(inOrder({ fault }, { fault }, { text: sentence }));
+    const { models, waits, receipts } = fixture(kind, server.url(kind));
     const { text, events } = await ask(models, {});
-    expect(text).toBe(words);
+    expect(text).toBe(sentence);
     expect(events.flatMap((event) => (event.type === "retry" ? [event.attempt] : []))).toEqual([2, 3]);
     expect(waits).toEqual([500, 1000]);
     expect(receipts().map(({ status, metadata }) => [status, metadata["attempt"]])).toEqual([
@@ -49,15 +49,15 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("waits as long as Retry-After says", async () => {
-    const server = await start(inOrder({ fault: "http429", retryAfter: 7 }, { text: words }));
-    const { models, waits } = room(kind, server.url(kind));
-    expect((await ask(models, {})).text).toBe(words);
+    const server = await start(inOrder({ fault: "http429", retryAfter: 7 }, { text: sentence }));
+    const { models, waits } = fixture(kind, server.url(kind));
+    expect((await ask(models, {})).text).toBe(sentence);
     expect(waits).toEqual([7000]);
   });
 
   it("is not waited for longer than a minute", async () => {
     const server = await start(inOrder({ fault: "http429", retryAfter: 300 }));
-    const { models, waits } = room(kind, server.url(kind));
+    const { models, waits } = fixture(kind, server.url(kind));
     const error = await failure(ask(models, {}));
     expect(error.code).toBe("rate_limited");
     expect(error.data).toMatchObject({ retryAfterMs: 300_000, tries: 1 });
@@ -66,7 +66,7 @@ describe.each(kinds)("%s", (kind) => {
 
   it("is given up after four tries, with what to do", async () => {
     const server = await start(inOrder({ fault: "http529" }));
-    const { models, receipts } = room(kind, server.url(kind));
+    const { models, receipts } = fixture(kind, server.url(kind));
     const error = await failure(ask(models, {}));
     expect(error).toMatchObject({ code: "unavailable", data: { reason: "overloaded", tries: 4 } });
     expect(server.requests.length).toBe(4);
@@ -74,10 +74,10 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it.each(["cut", "cut_clean", "error_event"] as const)(
-    "is asked again after a stream with %s, and what it streamed is taken back",
+    "is asked again after a stream with %s, and what it streamed is rolled back",
     async (fault) => {
-      const server = await start(inOrder({ text: words, fault }, { text: "The whole answer." }));
-      const { models, receipts } = room(kind, server.url(kind));
+      const server = await start(inOrder({ text: sentence, fault }, { text: "The whole answer." }));
+      const { models, receipts } = fixture(kind, server.url(kind));
       const { text, events, done } = await ask(models, {});
       expect(text).toBe("The whole answer.");
       expect(done.content).toEqual([{ type: "text", text: "The whole answer." }]);
@@ -89,14 +89,14 @@ describe.each(kinds)("%s", (kind) => {
   );
 
   it.each(["cut", "cut_clean"] as const)("is asked again after %s of a stream in pieces of one byte", async (fault) => {
-    const server = await start(inOrder({ text: "größer 日本 🛡️ und mehr davon", fault, chunkBytes: 1 }, { text: words }));
-    const { models } = room(kind, server.url(kind));
-    expect((await ask(models, {})).text).toBe(words);
+    const server = await start(inOrder({ text: "größer 日本 🛡️ und mehr davon", fault, chunkBytes: 1 }, { text: sentence }));
+    const { models } = fixture(kind, server.url(kind));
+    expect((await ask(models, {})).text).toBe(sentence);
   });
 
   it.each(["hang", "hang_midway"] as const)("is asked once more after %s, and the connection is closed", async (fault) => {
-    const server = await start(inOrder({ text: words, fault }));
-    const { models, receipts } = room(kind, server.url(kind), {
+    const server = await start(inOrder({ text: sentence, fault }));
+    const { models, receipts } = fixture(kind, server.url(kind), {
       limits: fault === "hang" ? { firstTokenMs: 150 } : { firstTokenMs: 10_000, idleMs: 150 },
     });
     const error = await failure(ask(models, {}));
@@ -105,10 +105,10 @@ describe.each(kinds)("%s", (kind) => {
     expect(receipts().map(({ status }) => status)).toEqual(["failure", "failure"]);
   });
 
-  it("may answer slowly, as long as it goes on", async () => {
-    const server = await start(inOrder({ text: words.repeat(8), fault: "slow", delayMs: 40 }));
-    const { models, waits } = room(kind, server.url(kind), { limits: { firstTokenMs: 1000, idleMs: 1000 } });
-    expect((await ask(models, {})).text).toBe(words.repeat(8));
+  it("may answer slowly, as long as it continues", async () => {
+    const server = await start(inOrder({ text: sentence.repeat(8), fault: "slow", delayMs: 40 }));
+    const { models, waits } = fixture(kind, server.url(kind), { limits: { firstTokenMs: 1000, idleMs: 1000 } });
+    expect((await ask(models, {})).text).toBe(sentence.repeat(8));
     expect(waits).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe.each(kinds)("%s", (kind) => {
     ["too_long", "too_large", "The conversation is too long for some-model."],
   ])("is not asked again after %s", async (fault, code, said) => {
     const server = await start(inOrder({ fault }));
-    const { models, receipts } = room(kind, server.url(kind));
+    const { models, receipts } = fixture(kind, server.url(kind));
     const error = await failure(ask(models, {}));
     expect(error.code).toBe(code);
     expect(error.message).toContain(said);
@@ -128,7 +128,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("that cannot be reached is named with its address, at once", async () => {
-    const { models, waits } = room(kind, `http://127.0.0.1:${await freePort()}/v1`);
+    const { models, waits } = fixture(kind, `http://127.0.0.1:${await freePort()}/v1`);
     const error = await failure(ask(models, {}));
     expect(error.message).toMatch(/127\.0\.0\.1:\d+/);
     expect(waits).toEqual([]);
@@ -139,7 +139,7 @@ describe.each(kinds)("%s", (kind) => {
   it("is not waited for once the owner stops between two tries", async () => {
     const server = await start(inOrder({ fault: "http529" }));
     const stop = new AbortController();
-    const { models } = room(kind, server.url(kind), {
+    const { models } = fixture(kind, server.url(kind), {
       sleep: (_, signal) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(new Error("aborted")));
@@ -163,28 +163,28 @@ it("opens the receipt before the request leaves", async () => {
   let pending: string[] = [];
   const server = await start(() => {
     pending = made.receipts().map(({ status }) => status);
-    return { text: words };
+    return { text: sentence };
   });
-  const made = room("openai_compatible", server.url("openai_compatible"));
+  const made = fixture("openai_compatible", server.url("openai_compatible"));
   await ask(made.models, {});
   expect(pending).toEqual(["pending"]);
   expect(made.ledger.verify === undefined ? null : (await made.ledger.verify()).ok).toBe(true);
 });
 
 it("keeps prompts out of receipts but for the bounded end of the last message, without secrets", async () => {
-  const server = await start(inOrder({ text: words }));
-  const { models, receipts } = room("openai_compatible", server.url("openai_compatible"));
+  const server = await start(inOrder({ text: sentence }));
+  const { models, receipts } = fixture("openai_compatible", server.url("openai_compatible"));
   const secret = `ghp_${"aB3dE6gH9".repeat(4)}`;
-  await ask(models, { system: "S".repeat(5000), words: `token ${secret} ${"long ".repeat(2000)}` });
+  await ask(models, { system: "S".repeat(5000), message: `token ${secret} ${"long ".repeat(2000)}` });
   const text = JSON.stringify(receipts());
   expect(text.length).toBeLessThan(3000);
   expect(text).not.toContain(secret);
   expect(text).not.toContain("SSSS");
 });
 
-it("answers several at once and ends all of them when the room closes", async () => {
-  const server = await start(inOrder({ text: words, fault: "hang_midway" }));
-  const { models } = room("anthropic", server.url("anthropic"));
+it("answers several at once and ends all of them when it closes", async () => {
+  const server = await start(inOrder({ text: sentence, fault: "hang_midway" }));
+  const { models } = fixture("anthropic", server.url("anthropic"));
   const asked = [failure(ask(models, {})), failure(ask(models, {})), failure(ask(models, {}))];
   await server.requested(3);
   await models.close();

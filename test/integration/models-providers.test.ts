@@ -27,7 +27,7 @@ async function start(script: Script, more: Partial<Parameters<typeof startModelS
   return server;
 }
 
-function room(
+function fixture(
   server: ModelServer,
   kind: Kind,
   options: Parameters<typeof createModelsFixture>[0] = {},
@@ -94,7 +94,7 @@ function results(answer: Answer): ModelMessage {
 describe.each(kinds)("a task over %s", (kind) => {
   it("streams thinking and text, calls two tools at once, replays them, and answers", async () => {
     const server = await start(inOrder(toolTurn, { text: "Both are fine." }));
-    const { models, receipts } = room(server, kind);
+    const { models, receipts } = fixture(server, kind);
     const system = "You are Lancelot.";
 
     const asked = await ask(models, { system, messages: [first], tools, lane: "deep" });
@@ -143,7 +143,7 @@ describe.each(kinds)("a task over %s", (kind) => {
 
   it("closes the connection when nobody listens any more", async () => {
     const server = await start(inOrder({ text: "A long answer that goes on and on and on", fault: "hang_midway" }));
-    const { models, receipts } = room(server, kind);
+    const { models, receipts } = fixture(server, kind);
     const signal = new AbortController().signal;
     for await (const event of models.stream({ system: "", messages: [first], tools: [] }, { questId: null, parentId: null, signal }))
       if (event.type === "text") break;
@@ -154,7 +154,7 @@ describe.each(kinds)("a task over %s", (kind) => {
   it("lists every page of models, with the configured one", async () => {
     const models = Array.from({ length: 7 }, (_, index) => `listed-${index}`);
     const server = await start(inOrder({}), { models, pageSize: 3 });
-    const made = room(server, kind);
+    const made = fixture(server, kind);
     const { items, providers, problem } = await made.models.list("work", new AbortController().signal);
     expect(items.map(({ model }) => model)).toEqual([...models, names[kind]]);
     expect(items.filter(({ active }) => active).map(({ model }) => model)).toEqual([names[kind]]);
@@ -164,14 +164,14 @@ describe.each(kinds)("a task over %s", (kind) => {
 
   it("says that the key is refused, in a list too", async () => {
     const server = await start(inOrder({}), { keys: ["another"] });
-    const { models, receipts } = room(server, kind);
+    const { models, receipts } = fixture(server, kind);
     const error = await failure(ask(models, {}));
-    const words = "API key";
-    expect(error.message).toContain(words);
+    const sentence = "API key";
+    expect(error.message).toContain(sentence);
     expect(error.data).toMatchObject({ action: "set_key", retryable: false });
     expect(receipts().length).toBe(1);
     const { providers } = await models.list("work", new AbortController().signal);
-    expect(providers[0]?.problem).toContain(words);
+    expect(providers[0]?.problem).toContain(sentence);
   });
 });
 
@@ -180,9 +180,9 @@ describe("a conversation that changes hands", () => {
     "goes from %s to %s in the middle of a tool loop",
     async (from, to) => {
       const server = await start(inOrder(toolTurn, { text: "Done." }));
-      const asked = await ask(room(server, from).models, { tools, messages: [first], lane: "deep" });
+      const asked = await ask(fixture(server, from).models, { tools, messages: [first], lane: "deep" });
       const messages: ModelMessage[] = [first, { role: "assistant", content: asked.done.content }, results(asked)];
-      const answered = await ask(room(server, to).models, { tools, messages, lane: "deep" });
+      const answered = await ask(fixture(server, to).models, { tools, messages, lane: "deep" });
       expect(answered.text).toBe("Done.");
       const thinking = server.requests[1]?.messages.flatMap((message) => message.thinking) ?? [];
       expect(thinking).toEqual(to === "gemini" ? [{ thoughtSignature: "skip_thought_signature_validator" }] : []);
@@ -191,9 +191,9 @@ describe("a conversation that changes hands", () => {
 
   it("leaves the thinking of an older Claude off for a loop another provider began", async () => {
     const server = await start(inOrder(toolTurn, { text: "Done." }, toolTurn, { text: "Done again." }));
-    const asked = await ask(room(server, "openai").models, { tools, messages: [first], lane: "deep" });
+    const asked = await ask(fixture(server, "openai").models, { tools, messages: [first], lane: "deep" });
     const messages: ModelMessage[] = [first, { role: "assistant", content: asked.done.content }, results(asked)];
-    const { models } = room(server, "anthropic", {}, "claude-haiku-4-5");
+    const { models } = fixture(server, "anthropic", {}, "claude-haiku-4-5");
     expect((await ask(models, { tools, messages, lane: "deep" })).text).toBe("Done.");
     const own = await ask(models, { tools, messages: [first], lane: "deep" });
     const replayed: ModelMessage[] = [first, { role: "assistant", content: own.done.content }, results(own)];
@@ -202,11 +202,11 @@ describe("a conversation that changes hands", () => {
   });
 });
 
-it("gives back thinking that Claude withheld", async () => {
+it("returns thinking that Claude withheld", async () => {
   const server = await start(
     inOrder({ redactedThinking: true, toolCalls: [{ name: "read_file", args: { path: "a" } }] }, { text: "Done." }),
   );
-  const { models } = room(server, "anthropic");
+  const { models } = fixture(server, "anthropic");
   const asked = await ask(models, { tools, messages: [first], lane: "deep" });
   const messages: ModelMessage[] = [first, { role: "assistant", content: asked.done.content }, results(asked)];
   expect((await ask(models, { tools, messages, lane: "deep" })).text).toBe("Done.");
@@ -215,9 +215,9 @@ it("gives back thinking that Claude withheld", async () => {
 
 it("sends no secret to a provider", async () => {
   const server = await start(inOrder({ text: "ok" }));
-  const { models } = room(server, "anthropic");
+  const { models } = fixture(server, "anthropic");
   const secret = `sk-ant-api03-${"Ab3dEf6h".repeat(11)}AA`;
-  await ask(models, { words: `Is this right? ANTHROPIC_API_KEY=${secret}` });
+  await ask(models, { message: `Is this right? ANTHROPIC_API_KEY=${secret}` });
   expect(JSON.stringify(server.requests[0]?.raw)).not.toContain(secret);
 });
 

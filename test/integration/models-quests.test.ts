@@ -134,8 +134,8 @@ describe("a task", () => {
         topic === "message" && "parts" in payload && payload.parts.some((part) => part.type === "text" && payload.role === "assistant"),
     );
     expect(shown?.payload).toMatchObject({ answeredBy: { model: "quick", decisionId: (await decisions())[0]?.id } });
-    const told = events.flatMap((event) => (event.topic === "routed" ? [event.payload.success] : []));
-    expect(told).toEqual([null, true, null, true, null, true, null, true]);
+    const reported = events.flatMap((event) => (event.topic === "routed" ? [event.payload.success] : []));
+    expect(reported).toEqual([null, true, null, true, null, true, null, true]);
     // Each decision's receipt hangs under its turn.
     const trace = JSON.stringify((await handlers["receipts.trace"]({ questId: first.questId }, call)).roots);
     expect(trace.match(/"actionName":"router\.decide"/g)).toHaveLength(4);
@@ -144,7 +144,7 @@ describe("a task", () => {
     expect(second.quest.model).toBe("work/strong");
   });
 
-  it("escalates when a further message asks for more, and keeps the strong model for the rest of the run", async () => {
+  it("escalates when a further message asks for more, and keeps the deep model for the rest of the run", async () => {
     let steered = false;
     const server = await start(async ({ messages }) => {
       if (!steered) {
@@ -166,7 +166,7 @@ describe("a task", () => {
     ]);
   });
 
-  it("continues with the strong model when the fast one fails mid-run", async () => {
+  it("continues with the deep model when the fast one fails mid-run", async () => {
     const server = await start(({ model, messages }) => {
       if (model === "quick")
         return messages.at(-1)?.role === "tool" ? { fault: "http404" } : { toolCalls: [{ name: "read_file", args: { path: "a.txt" } }] };
@@ -178,11 +178,11 @@ describe("a task", () => {
     expect(partsOf(messages, "text").at(-1)?.text).toBe("It says alpha.");
     expect(notices(messages)).toEqual([expect.stringMatching(/^quick .*strong/)]);
     expect(answers(messages).map(({ answeredBy }) => answeredBy?.model ?? null)).toEqual(["quick", null, "strong"]);
-    // The tool's result went along to the strong model.
+    // The tool's result went along to the deep model.
     expect(server.requests.at(-1)?.messages.at(-1)?.toolResults[0]?.text).toContain("alpha");
   });
 
-  it("continues with the strong model after three identical failures of the fast one", async () => {
+  it("continues with the deep model after three identical failures of the fast one", async () => {
     const server = await start(({ model }) =>
       model === "quick" ? { toolCalls: [{ name: "read_file", args: { path: "none.txt" } }] } : { text: "There is no such file." },
     );
@@ -193,7 +193,7 @@ describe("a task", () => {
     expect(partsOf(messages, "tool")).toHaveLength(3);
   });
 
-  it("continues with the strong model after an empty answer of the fast one", async () => {
+  it("continues with the deep model after an empty answer of the fast one", async () => {
     const server = await start(byModel({ quick: { text: "" }, strong: { text: "Here I am." } }));
     const { send } = await open(work(server));
     const { quest, messages } = await send("Hello");

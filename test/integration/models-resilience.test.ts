@@ -25,7 +25,7 @@ async function start(script: Script, port = 0): Promise<ModelServer> {
 }
 
 type Options = NonNullable<Parameters<typeof createModelsFixture>[0]>;
-function roomOf(providers: string, options: Options = {}): ModelsFixture {
+function fixtureOf(providers: string, options: Options = {}): ModelsFixture {
   const made = createModelsFixture({ yaml: `active: work\nproviders:\n${providers}`, keys, ...options });
   open.push(made);
   return made;
@@ -63,7 +63,7 @@ describe("a provider's circuit breaker", () => {
   it("opens after failures in a row, sends nothing while it is open, and closes with the first answer after", async () => {
     let broken = true;
     const server = await start(() => (broken ? { fault: "http500" } : { text: "Back." }));
-    const made = roomOf(work(server), { router: quickly });
+    const made = fixtureOf(work(server), { router: quickly });
     for (let call = 0; call < 3; call++) await failure(run(made));
     expect(made.models.router.stats().breakers).toMatchObject([
       { provider: "work", state: "open", retryAt: expect.any(String), reason: "Work had an internal error (500)." },
@@ -84,7 +84,7 @@ describe("a provider's circuit breaker", () => {
 
   it("opens again when the one call that tries it fails", async () => {
     const server = await start(inOrder({ fault: "http503" }));
-    const made = roomOf(work(server), { router: quickly });
+    const made = fixtureOf(work(server), { router: quickly });
     for (let call = 0; call < 3; call++) await failure(run(made));
     await until(async () => (await failure(run(made))).data?.["reason"] === "overloaded");
     expect(server.requests.length).toBe(4);
@@ -100,7 +100,7 @@ describe("a provider's circuit breaker", () => {
       await new Promise<void>((resolve) => (answer = resolve));
       return { text: "Back." };
     });
-    const made = roomOf(work(server), { router: quickly });
+    const made = fixtureOf(work(server), { router: quickly });
     for (let call = 0; call < 3; call++) await failure(run(made));
     broken = false;
     let trying: Promise<unknown> = Promise.resolve();
@@ -121,7 +121,7 @@ describe("a provider's circuit breaker", () => {
     "does not count %s: the provider lives",
     async (fault) => {
       const server = await start(inOrder({ fault }));
-      const made = roomOf(work(server), { router: quickly });
+      const made = fixtureOf(work(server), { router: quickly });
       for (let call = 0; call < 5; call++) await failure(run(made));
       expect(server.requests.length).toBe(5);
       expect(made.models.router.stats().breakers).toMatchObject([{ state: "closed" }]);
@@ -130,7 +130,7 @@ describe("a provider's circuit breaker", () => {
 
   it("does not count what the owner stopped", async () => {
     const server = await start(inOrder({ text: "word ".repeat(20), fault: "hang_midway" }));
-    const made = roomOf(work(server), { router: quickly });
+    const made = fixtureOf(work(server), { router: quickly });
     for (let call = 0; call < 4; call++) {
       const stop = new AbortController();
       const stopped = run(made, stop.signal).catch((error: unknown) => error);
@@ -143,7 +143,7 @@ describe("a provider's circuit breaker", () => {
 
   it("opens in the middle of the tries of one call and ends them", async () => {
     const server = await start(inOrder({ fault: "http529" }));
-    const made = roomOf(work(server), { router: "retries: { tries: 9 }\nbreaker: { failures: 3, open_seconds: 60 }\n" });
+    const made = fixtureOf(work(server), { router: "retries: { tries: 9 }\nbreaker: { failures: 3, open_seconds: 60 }\n" });
     expect((await failure(run(made))).message).toContain("60 s");
     expect(server.requests.length).toBe(3);
   });
@@ -154,7 +154,7 @@ describe("failover", () => {
 
   it("is off unless the owner sets it: nothing is sent to another provider", async () => {
     const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ text: "spare words" }))];
-    const made = roomOf(work(first) + spare(second), { router: down });
+    const made = fixtureOf(work(first) + spare(second), { router: down });
     await failure(run(made));
     expect(second.requests).toEqual([]);
     expect(rules(made)).toEqual([["default", "work", false]]);
@@ -170,7 +170,7 @@ describe("failover", () => {
     ["does not have the model", "http404", 1],
   ] as const)("goes along the chain when the chosen one %s", async (_, fault, tries) => {
     const [first, second] = [await start(inOrder({ fault, text: "half of it" })), await start(inOrder({ text: "spare words" }))];
-    const made = roomOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
+    const made = fixtureOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
     const { text, events } = await run(made);
     expect(text).toBe("spare words");
     expect(first.requests.length).toBe(tries);
@@ -187,13 +187,13 @@ describe("failover", () => {
     ]);
   });
 
-  it("goes on to the next of the chain, and ends with the last one's failure", async () => {
+  it("continues to the next of the chain, and ends with the last one's failure", async () => {
     const servers = [
       await start(inOrder({ fault: "http500" })),
       await start(inOrder({ fault: "http503" })),
       await start(inOrder({ fault: "http529" })),
     ] as const;
-    const made = roomOf(work(servers[0]) + spare(servers[1]) + third(servers[2]), { router: `${down}failover: [work, spare, third]\n` });
+    const made = fixtureOf(work(servers[0]) + spare(servers[1]) + third(servers[2]), { router: `${down}failover: [work, spare, third]\n` });
     expect((await failure(run(made))).message).toContain("Third is overloaded (529)");
     expect(servers.map(({ requests }) => requests.length)).toEqual([2, 2, 2]);
     expect(rules(made)).toEqual([
@@ -210,7 +210,7 @@ describe("failover", () => {
       await start(inOrder({ text: "third words" })),
     ] as const;
     const noKey = spare(servers[1]).replace("  spare:", "  keyless:").replace("kind: openai,", "kind: openai, api_key_name: NOT_SET,");
-    const made = roomOf(work(servers[0]) + spare(servers[1]) + noKey + third(servers[2]), {
+    const made = fixtureOf(work(servers[0]) + spare(servers[1]) + noKey + third(servers[2]), {
       router: "retries: { tries: 1 }\nbreaker: { failures: 1, open_seconds: 60 }\nfailover: [keyless, spare, third]\n",
     });
     expect((await run(made)).text).toBe("third words");
@@ -222,7 +222,7 @@ describe("failover", () => {
 
   it("takes over where the chosen provider has no key at all, and says so", async () => {
     const second = await start(inOrder({ text: "spare words" }));
-    const made = roomOf(`  work: { kind: xai, display_name: Work, fast: { model: quick } }\n${spare(second)}`, {
+    const made = fixtureOf(`  work: { kind: xai, display_name: Work, fast: { model: quick } }\n${spare(second)}`, {
       router: "failover: [spare]\n",
     });
     const route = await made.models.routes().next(chat);
@@ -232,7 +232,7 @@ describe("failover", () => {
 
   it("stays with the provider it went to as long as the task runs", async () => {
     const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ text: "spare words" }))];
-    const made = roomOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
+    const made = fixtureOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
     const routes = made.models.routes();
     const route = await routes.next(chat);
     const next = await routes.failover(await failure(ask(made.models, {}, undefined, { route })));
@@ -248,27 +248,27 @@ describe("failover", () => {
     "never leaves a provider the owner chose for the task: %j",
     async (override) => {
       const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ text: "spare words" }))];
-      const made = roomOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
+      const made = fixtureOf(work(first) + spare(second), { router: `${down}failover: [spare]\n` });
       await failure(ask(made.models, {}, undefined, { task: { ...chat, override } }));
       expect(second.requests).toEqual([]);
     },
   );
 
-  it("does not go on once the owner stops", async () => {
+  it("does not continue once the owner stops", async () => {
     const stop = new AbortController();
     const second = await start(inOrder({ text: "spare words" }));
     const first = await start(() => {
       stop.abort();
       return { fault: "http500" };
     });
-    const made = roomOf(work(first) + spare(second), { router: "failover: [spare]\n" });
+    const made = fixtureOf(work(first) + spare(second), { router: "failover: [spare]\n" });
     expect((await failure(run(made, stop.signal))).code).toBe("cancelled");
     expect(second.requests).toEqual([]);
   });
 
   it("sends nothing anywhere while models.yaml is broken", async () => {
     const second = await start(inOrder({ text: "spare words" }));
-    const made = roomOf(spare(second), { router: "failover: [spare]\n" });
+    const made = fixtureOf(spare(second), { router: "failover: [spare]\n" });
     made.writeConfig("active: [\n");
     expect((await failure(run(made))).data?.["action"]).toBe("choose_model");
     expect(second.requests).toEqual([]);
@@ -282,7 +282,7 @@ describe("timeouts of router.yaml", () => {
     ["total_seconds: 0.4", { text: "word ".repeat(300), fault: "slow", delayMs: 20 }],
   ] as const)("%s ends a try", async (timeout, turn) => {
     const server = await start(inOrder(turn));
-    const made = roomOf(work(server), { router: `timeouts: { ${timeout} }\nretries: { tries: 1 }\n` });
+    const made = fixtureOf(work(server), { router: `timeouts: { ${timeout} }\nretries: { tries: 1 }\n` });
     expect((await failure(run(made))).data?.["reason"]).toBe("timeout");
     await server.closed(1);
     expect(made.receipts()).toMatchObject([{ status: "failure" }]);
@@ -290,7 +290,7 @@ describe("timeouts of router.yaml", () => {
 
   it("an answer that is too slow as a whole is not asked for again", async () => {
     const server = await start(inOrder({ text: "word ".repeat(300), fault: "slow", delayMs: 20 }));
-    const made = roomOf(work(server), { router: "timeouts: { total_seconds: 0.3 }\n" });
+    const made = fixtureOf(work(server), { router: "timeouts: { total_seconds: 0.3 }\n" });
     await failure(run(made));
     expect(server.requests.length).toBe(1);
   });
@@ -298,7 +298,7 @@ describe("timeouts of router.yaml", () => {
   it("hold apart for what is computed on this machine", async () => {
     const server = await start(inOrder({ text: "ok", fault: "slow", delayMs: 120 }));
     const here = `  work: { kind: openai_compatible, base_url: "${server.url("openai_compatible")}", fast: { model: quick } }\n`;
-    const made = roomOf(here, { router: "timeouts: { first_token_seconds: 0.02 }\n" });
+    const made = fixtureOf(here, { router: "timeouts: { first_token_seconds: 0.02 }\n" });
     expect((await run(made)).text).toBe("ok");
   });
 });
@@ -307,7 +307,7 @@ describe("retries of router.yaml", () => {
   it("wait a random part of a time that doubles", async () => {
     const server = await start(inOrder({ fault: "http500" }));
     let next = 0;
-    const made = roomOf(work(server), {
+    const made = fixtureOf(work(server), {
       router: "retries: { tries: 5, base_seconds: 2 }\nbreaker: { failures: 99 }\n",
       random: () => [0, 0.25, 0.5, 1][next++] ?? 0,
     });
@@ -317,7 +317,7 @@ describe("retries of router.yaml", () => {
 
   it("are as many as the owner says, and none for what asks to wait longer than that", async () => {
     const server = await start(inOrder({ fault: "http429", retryAfter: 9 }));
-    const made = roomOf(work(server), { router: "retries: { tries: 3, max_wait_seconds: 10 }\n" });
+    const made = fixtureOf(work(server), { router: "retries: { tries: 3, max_wait_seconds: 10 }\n" });
     await failure(run(made));
     expect(made.waits).toEqual([9000, 9000]);
     made.writeRouter("retries: { tries: 3, max_wait_seconds: 5 }\n");
@@ -345,7 +345,7 @@ describe("without a network", () => {
     const server = await start(inOrder({ text: "cloud words" }));
     const { state, gatedFetch } = network();
     let now = 0;
-    const made = roomOf(cloud("work", server, "anthropic") + cloud("spare", server, "openai"), {
+    const made = fixtureOf(cloud("work", server, "anthropic") + cloud("spare", server, "openai"), {
       gatedFetch,
       local: ready,
       now: () => now,
@@ -379,11 +379,11 @@ describe("without a network", () => {
     ).toEqual(["network_back", "network_lost"]);
   });
 
-  it("a breaker that opened for want of it closes when it is back", async () => {
+  it("a breaker that opened without it closes when it is back", async () => {
     const server = await start(inOrder({ text: "cloud words" }));
     const { state, gatedFetch } = network();
     let now = 0;
-    const made = roomOf(cloud("work", server, "anthropic"), {
+    const made = fixtureOf(cloud("work", server, "anthropic"), {
       gatedFetch,
       local: ready,
       now: () => now,
@@ -406,7 +406,7 @@ describe("without a network", () => {
     async (_, { switchedOff, ...options }: Options & { switchedOff?: boolean }, more, action) => {
       const server = await start(inOrder({ text: "cloud words" }));
       const { gatedFetch } = network();
-      const made = roomOf(`${cloud("work", server, "anthropic")}${switchedOff === true ? "local: { enabled: false }\n" : ""}`, {
+      const made = fixtureOf(`${cloud("work", server, "anthropic")}${switchedOff === true ? "local: { enabled: false }\n" : ""}`, {
         gatedFetch,
         ...options,
       });
@@ -417,10 +417,10 @@ describe("without a network", () => {
     },
   );
 
-  it("a server on this machine that is in the owner's chain goes on, a provider in it does not", async () => {
+  it("a server on this machine that is in the owner's chain continues, a provider in it does not", async () => {
     const [server, here] = [await start(inOrder({ text: "cloud words" })), await start(inOrder({ text: "words from here" }))];
     const { gatedFetch } = network();
-    const made = roomOf(
+    const made = fixtureOf(
       `${cloud("work", server, "anthropic")}${cloud("spare", server, "openai")}  lab: { kind: openai_compatible, base_url: "${here.url("openai_compatible")}", fast: { model: m } }\n`,
       { gatedFetch, local: ready, router: "failover: [spare, lab]\n" },
     );
@@ -435,19 +435,19 @@ describe("without a network", () => {
     const server = await start(inOrder({ text: "cloud words" }));
     const { gatedFetch } = network();
     const reachable = `  spare: { kind: openai, base_url: "${server.url("openai")}", fast: { model: quick } }\n`;
-    const made = roomOf(cloud("work", server, "anthropic") + reachable, { gatedFetch, local: ready });
-    expect((await failure(run(made))).message).toContain("Cannot reach work.localhost");
+    const made = fixtureOf(cloud("work", server, "anthropic") + reachable, { gatedFetch, local: ready });
+    expect((await failure(run(made))).message).toContain("work.localhost");
     expect(made.models.router.stats().offline).toBe(false);
     // Looking sends no words of the owner's.
     expect(server.requests.every(({ messages }) => messages.length === 0)).toBe(true);
   });
 
-  it("is not concluded from a server that refuses; where the local model is here it goes on all the same", async () => {
+  it("is not concluded from a server that refuses; where the local model is here it continues all the same", async () => {
     const port = await freePort();
     const refusing = `  work: { kind: anthropic, display_name: Work, base_url: "http://127.0.0.1:${port}", fast: { model: quick } }\n`;
-    const alone = roomOf(refusing, { local: localIn({ status: "absent" }) });
+    const alone = fixtureOf(refusing, { local: localIn({ status: "absent" }) });
     expect((await failure(run(alone))).message).toContain(`127.0.0.1:${port}`);
-    const made = roomOf(refusing, { local: ready });
+    const made = fixtureOf(refusing, { local: ready });
     expect((await run(made)).text).toBe("local words");
     expect(made.models.router.stats().offline).toBe(false);
     await start(inOrder({ text: "Back." }), port);

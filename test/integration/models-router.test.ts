@@ -23,7 +23,7 @@ async function start(script: Script): Promise<ModelServer> {
 
 const profiles =
   "fast: { model: quick }, deep: { model: strong, thinking: { enabled: true, budget_tokens: 2000 } }, cache: { model: cheap }";
-function room(
+function fixture(
   server: ModelServer,
   options: Parameters<typeof createModelsFixture>[0] & { kind?: Kind; lanes?: string } = {},
 ): ModelsFixture {
@@ -51,7 +51,7 @@ const byModel =
 describe.each(kinds)("%s", (kind) => {
   it("answers by the profile of the lane, and says who answers before the first word", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { kind });
+    const made = fixture(server, { kind });
     const first = await ask(made.models, {}, undefined, { task: chat });
     const second = await ask(made.models, {}, undefined, { task: plan });
     await ask(made.models, { lane: "cache" });
@@ -68,9 +68,9 @@ describe.each(kinds)("%s", (kind) => {
     ]);
   });
 
-  it("goes on with the strong model when the fast one fails, once, and says so", async () => {
+  it("continues with the deep model when the fast one fails, once, and says so", async () => {
     const server = await start(byModel({ quick: { fault: "http404" }, strong: { text: "The strong one." } }));
-    const made = room(server, { kind });
+    const made = fixture(server, { kind });
     const { text, events } = await ask(made.models, {}, undefined, { task: chat });
     expect(text).toBe("The strong one.");
     expect(asked(server).at(-1)).toBe("strong");
@@ -87,9 +87,9 @@ describe("escalation", () => {
   it.each([
     ["http401", 1],
     ["http402", 1],
-  ] as const)("does not follow %s, which the strong model would meet too", async (fault, count) => {
+  ] as const)("does not follow %s, which the deep model would meet too", async (fault, count) => {
     const server = await start(inOrder({ fault }));
-    const made = room(server);
+    const made = fixture(server);
     await failure(ask(made.models, {}, undefined, { task: chat }));
     expect(asked(server)).toEqual(Array.from({ length: count }, () => "quick"));
     expect(decisionsOf(made)).toMatchObject([{ rule: "default", success: false }]);
@@ -97,7 +97,7 @@ describe("escalation", () => {
 
   it("happens once: when the strong one fails too, its failure is told", async () => {
     const server = await start(inOrder({ fault: "http529" }));
-    const made = room(server);
+    const made = fixture(server);
     const error = await failure(ask(made.models, {}, undefined, { task: chat }));
     expect(error.data).toMatchObject({ reason: "overloaded", tries: 4 });
     expect(asked(server)).toEqual([...Array.from({ length: 4 }, () => "quick"), ...Array.from({ length: 4 }, () => "strong")]);
@@ -115,7 +115,7 @@ describe("escalation", () => {
     ["was given a model by the owner", {}, { ...chat, override: { model: "quick" } }],
   ])("is not tried where the task %s", async (_, options, task) => {
     const server = await start(inOrder({ fault: "http404" }));
-    const made = room(server, options);
+    const made = fixture(server, options);
     await failure(ask(made.models, {}, undefined, { task }));
     expect(new Set(asked(server))).toEqual(new Set(["quick"]));
   });
@@ -124,9 +124,9 @@ describe("escalation", () => {
     const server = await start(byModel({ quick: { fault: "too_long" }, strong: { text: "It fits." } }));
     const windows = (deep: number): string =>
       `fast: { model: quick, context_window: 1000 }, deep: { model: strong, context_window: ${deep} }`;
-    const wide = room(server, { lanes: windows(2000) });
+    const wide = fixture(server, { lanes: windows(2000) });
     expect((await ask(wide.models, {}, undefined, { task: chat })).text).toBe("It fits.");
-    const narrow = room(server, { lanes: windows(1000) });
+    const narrow = fixture(server, { lanes: windows(1000) });
     expect((await failure(ask(narrow.models, {}, undefined, { task: chat }))).code).toBe("too_large");
   });
 
@@ -136,7 +136,7 @@ describe("escalation", () => {
       if (model === "quick") stop.abort();
       return { fault: "http404" };
     });
-    const made = room(server);
+    const made = fixture(server);
     expect((await failure(ask(made.models, {}, stop.signal, { task: chat }))).code).toBe("cancelled");
     expect(asked(server)).toEqual(["quick"]);
     expect(decisionsOf(made)).toMatchObject([{ success: false, error: "Stopped." }]);
@@ -146,7 +146,7 @@ describe("escalation", () => {
 describe("a deep profile that is none of its own", () => {
   it.each(["fast: { model: quick }", "fast: { model: quick }, deep: { model: quick }"])("is said in the rationale: %s", async (lanes) => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { lanes });
+    const made = fixture(server, { lanes });
     const { events } = await ask(made.models, {}, undefined, { task: plan });
     expect(routed(events)[0]?.rationale).toMatch(/“plan”.*no deep profile/);
     expect(asked(server)).toEqual(["quick"]);
@@ -156,14 +156,14 @@ describe("a deep profile that is none of its own", () => {
 describe("a decision", () => {
   it("is kept, told twice and receipted under the turn, with rationale and alternatives", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { router: "failover: [local]\n", local: localIn({ status: "ready" }) });
-    const told: RouterDecision[] = [];
-    made.models.onChange((change) => "routed" in change && told.push(change.routed));
+    const made = fixture(server, { router: "failover: [local]\n", local: localIn({ status: "ready" }) });
+    const reported: RouterDecision[] = [];
+    made.models.onChange((change) => "routed" in change && reported.push(change.routed));
     const turn = made.ledger.open({ actionType: "system", actionName: "turn", inputs: {}, riskTier: "T0" });
     await ask(made.models, {}, undefined, { task: { type: "edit", text: "Deploy it" }, parentId: turn });
     const [kept] = decisionsOf(made);
-    expect(told.map(({ success }) => success)).toEqual([null, true]);
-    expect(told[1]).toEqual(kept);
+    expect(reported.map(({ success }) => success)).toEqual([null, true]);
+    expect(reported[1]).toEqual(kept);
     expect(kept).toMatchObject({
       taskType: "edit",
       lane: "flagship_deep",
@@ -196,9 +196,9 @@ describe("a decision", () => {
     });
   });
 
-  it("leaves no receipt of its own where the owner wants none, and no rationale in it", async () => {
+  it("leaves no receipt of its own where the owner disabled it, and no rationale in it", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { router: "receipts: { enabled: false }\n" });
+    const made = fixture(server, { router: "receipts: { enabled: false }\n" });
     const decides = () => made.ledger.search({ query: "router.decide", limit: 10 }).items;
     await ask(made.models, {}, undefined, { task: chat });
     expect(decides()).toEqual([]);
@@ -211,7 +211,7 @@ describe("a decision", () => {
 
   it("about a text executes, keeps and records nothing", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server);
+    const made = fixture(server);
     const before = made.ledger.search({ limit: 100 }).items.length;
     const decided = await made.models.router.decide({ taskType: "edit", text: "Drop the table users" }, undefined);
     expect(decided).toMatchObject({ lane: "flagship_deep", rule: "risk", model: "strong", success: null, elapsedMs: 0, receiptId: null });
@@ -310,13 +310,13 @@ providers:
     [{ provider: "nobody" }, "not_found", "has no provider named"],
     [{ provider: "gemini2" }, "not_found", "work, other"],
     [{ provider: "work", lane: "local_utility" as const }, "invalid_params", "not on this machine"],
-    [{ provider: "local", model: "x" }, "invalid_params", "not for one task"],
+    [{ provider: "local", model: "x" }, "invalid_params", "for one task"],
     [{ provider: "xai" }, "unavailable", "no API key"],
-  ])("is refused when it is %j", async (override, code, words) => {
+  ])("is refused when it is %j", async (override, code, expectedText) => {
     const { made } = await two();
     const error = await failure(made.models.checkOverride(override).then(() => Promise.reject(new Error("accepted"))));
     expect(error.code).toBe(code);
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(expectedText);
   });
 
   it.each([{}, { provider: "other" }, { lane: "flagship_deep" as const }, { model: "anything" }, { lane: "local_utility" as const }])(
@@ -328,10 +328,10 @@ providers:
   );
 });
 
-describe("a tool loop that goes on", () => {
-  it("keeps the strong model, goes up to it, and never down", async () => {
+describe("a tool loop that continues", () => {
+  it("keeps the deep model, goes up to it, and never down", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const { models } = room(server);
+    const { models } = fixture(server);
     const routes = models.routes();
     const up = await routes.next(plan);
     const kept = await routes.next(chat);
@@ -343,9 +343,9 @@ describe("a tool loop that goes on", () => {
     expect((await others.next(plan)).lane).toBe("flagship_deep");
   });
 
-  it("stays with the strong model after the fast one failed", async () => {
+  it("stays with the deep model after the fast one failed", async () => {
     const server = await start(byModel({ quick: { fault: "http404" } }));
-    const { models } = room(server);
+    const { models } = fixture(server);
     const routes = models.routes();
     const first = await routes.next(chat);
     const error = await failure(ask(models, {}, undefined, { route: first }));
@@ -361,7 +361,7 @@ describe("a tool loop that goes on", () => {
 describe("router.yaml while it is used", () => {
   it("holds from the next call on", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server);
+    const made = fixture(server);
     const changes: unknown[] = [];
     made.models.onChange((change) => "models" in change && changes.push(change));
     await ask(made.models, {}, undefined, { task: chat });
@@ -375,7 +375,7 @@ describe("router.yaml while it is used", () => {
 
   it("that is broken is said in the chat, in the state and in a receipt, once, and the shipped rules hold", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { router: "failover: [local]\noffline: nowhere\n" });
+    const made = fixture(server, { router: "failover: [local]\noffline: nowhere\n" });
     const route = await made.models.routes().next(chat);
     expect(route.model.notice).toContain("config/router.yaml in the data folder, line 2: offline must be one of local, wait");
     await ask(made.models, {}, undefined, { task: plan });
@@ -389,7 +389,7 @@ describe("router.yaml while it is used", () => {
 
   it("names a provider that is not there: the lane fails with what to do, and nobody else is asked", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const made = room(server, { router: "lanes: { flagship_deep: { provider: nobody } }\n" });
+    const made = fixture(server, { router: "lanes: { flagship_deep: { provider: nobody } }\n" });
     const error = await failure(ask(made.models, {}, undefined, { task: plan }));
     expect(error.message).toContain('There is no provider named "nobody"');
     expect(server.requests).toEqual([]);
@@ -418,7 +418,7 @@ describe("an answer in a schema", () => {
 
   it.each(kinds)("of %s that does not hold it is asked for once more, with what was wrong", async (kind) => {
     const server = await start(inOrder({ text: '{"ok":"yes"}' }, { text: '{"ok":true}' }));
-    const made = room(server, { kind, lanes: real });
+    const made = fixture(server, { kind, lanes: real });
     const { text, events } = await ask(made.models, { responseSchema }, undefined, { task: chat });
     expect(text).toBe('{"ok":true}');
     expect(events.filter((event) => event.type === "retry")).toHaveLength(1);
@@ -426,9 +426,9 @@ describe("an answer in a schema", () => {
     expect(decisionsOf(made)).toMatchObject([{ success: true }]);
   });
 
-  it("that never holds it goes to the strong model, and then fails", async () => {
+  it("that never holds it goes to the deep model, and then fails", async () => {
     const server = await start(inOrder({ text: "Surely." }));
-    const made = room(server, { lanes: real });
+    const made = fixture(server, { lanes: real });
     const error = await failure(ask(made.models, { responseSchema }, undefined, { task: chat }));
     expect(error).toMatchObject({ code: "unavailable", data: { reason: "answer" } });
     expect(asked(server)).toEqual(["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-opus-5-5"]);
@@ -443,7 +443,7 @@ describe("an answer in a schema", () => {
         parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
       },
     ];
-    const { done } = await ask(room(server).models, { responseSchema, tools }, undefined, { task: chat });
+    const { done } = await ask(fixture(server).models, { responseSchema, tools }, undefined, { task: chat });
     expect(done.stop).toBe("tool_calls");
   });
 });
@@ -455,7 +455,7 @@ describe("caps and cost", () => {
 
   it("a call that could pass a cap is not made, not tried again, and no other model is asked", async () => {
     const server = await start(inOrder({ text: "ok", usage: { inputTokens: 1000, outputTokens: 100 } }));
-    const made = room(server, {
+    const made = fixture(server, {
       lanes: prices,
       usageOf(of) {
         const usage = createUsage({ ...of, env: {}, emit: () => undefined, questName: () => null });
@@ -472,7 +472,7 @@ describe("caps and cost", () => {
 
   it("each answer is counted and its cost is on its receipt", async () => {
     const server = await start(inOrder({ fault: "http503" }, { text: "ok", usage: { inputTokens: 1000, outputTokens: 100 } }));
-    const made = room(server, { lanes: prices, usageOf });
+    const made = fixture(server, { lanes: prices, usageOf });
     await ask(made.models, {}, undefined, { task: chat, questId: "quest" });
     const [failed, answered] = made.receipts();
     expect(failed?.metadata["costUsd"]).toBeUndefined();

@@ -32,7 +32,7 @@ it("the model server runs as a process of its own, from a script file", async ()
     const results: ModelMessage = { role: "tool", results: [{ callId: call?.id ?? "", name: "read_file", text: "hello", isError: false }] };
     const after = await ask(models, { messages: [asked, { role: "assistant", content: done.content }, results] });
     expect(after.text).toBe("Done greeting.");
-    expect((await ask(models, { words: "other" })).text).toBe("Something else.");
+    expect((await ask(models, { message: "other" })).text).toBe("Something else.");
     await close();
   } finally {
     server.stdin.end();

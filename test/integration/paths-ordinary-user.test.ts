@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { createPathPolicy } from "../../agent-server/governance/policy/path-policy.ts";
 
 /** The system shows everything to root. */
-it("a path the system does not show to an ordinary user is refused in words", () => {
+it("a path the system does not show to an ordinary user is refused with a message", () => {
   expect(ordinary).toBe(true);
   const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-words-")));
   const closed = join(base, "proj/closed");

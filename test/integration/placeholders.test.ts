@@ -181,7 +181,7 @@ function playing(...turns: (Turn | ((request: SeenRequest) => Turn))[]): Script 
 }
 
 /** The first placeholder of a secret in what the model was told, and the first for an address. */
-function told({ raw }: SeenRequest): { secret: string; email: string } {
+function reported({ raw }: SeenRequest): { secret: string; email: string } {
   const text = JSON.stringify(raw["messages"] ?? raw["input"]);
   return { secret: /HIDDEN_\w{9}/.exec(text)?.[0] ?? "", email: /EMAIL_\w{9}/.exec(text)?.[0] ?? "" };
 }
@@ -206,7 +206,7 @@ describe("secrets", () => {
       ["delete_file", { path: `${secret}.txt` }],
     ];
     const now = await start(
-      playing(readIt, (request) => ({ toolCalls: tries(told(request).secret).map(([name, args]) => ({ name, args })) }), {
+      playing(readIt, (request) => ({ toolCalls: tries(reported(request).secret).map(([name, args]) => ({ name, args })) }), {
         text: "So be it.",
       }),
     );
@@ -218,7 +218,7 @@ describe("secrets", () => {
     expect(places(source.secrets, [...requests(), ...seen])).toEqual([]);
   });
 
-  it("are put back into the file they are of after a restart too, though nobody reads it again", async () => {
+  it("are restored in their file after a restart too, though nobody reads it again", async () => {
     put(source.path, source.text);
     const first = await start(playing(readIt, { text: "I have seen it." }));
     const { questId } = await say(first, "Read it.");
@@ -226,7 +226,7 @@ describe("secrets", () => {
     await first.close();
     await server?.close();
     const edit = (request: SeenRequest): Turn => {
-      const { secret } = told(request);
+      const { secret } = reported(request);
       const line = `  api_key: "${secret}",`;
       return { toolCalls: [{ name: "edit_file", args: { path: source.path, old_text: line, new_text: `  // one key\n${line}` } }] };
     };
@@ -234,9 +234,9 @@ describe("secrets", () => {
     const said = await say(second, "Add a comment.", questId);
     expect(read(source.path), outputs(said.messages).join("\n")).toContain(`  // one key\n  api_key: "${apiKey}",`);
     // The same words as before the restart, so that what a provider keeps of a prompt stays good.
-    const words = [...before.matchAll(/(?:HIDDEN|EMAIL|PHONE|IBAN)_\w{9}/g)].map(([word]) => word);
-    expect(new Set(words).size).toBeGreaterThanOrEqual(6);
-    expect(words.filter((word) => !(requests().at(-1) ?? "").includes(word))).toEqual([]);
+    const sentence = [...before.matchAll(/(?:HIDDEN|EMAIL|PHONE|IBAN)_\w{9}/g)].map(([word]) => word);
+    expect(new Set(sentence).size).toBeGreaterThanOrEqual(6);
+    expect(sentence.filter((word) => !(requests().at(-1) ?? "").includes(word))).toEqual([]);
   });
 
   it("are put into another file only where the owner reviews it, and stand in the database in no form that shows them", async () => {
@@ -247,7 +247,7 @@ describe("secrets", () => {
         readIt,
         (request) => ({
           toolCalls: [
-            { name: "write_file", args: { path: "src/other.ts", content: `export const key = "${told(request).secret}";\n` } },
+            { name: "write_file", args: { path: "src/other.ts", content: `export const key = "${reported(request).secret}";\n` } },
             { name: "read_file", args: { path: "src/other.ts" } },
           ],
         }),
@@ -276,7 +276,7 @@ describe("secrets", () => {
     const now = await start(
       playing(
         (request) => ({
-          toolCalls: [{ name: "write_file", args: { path: "src/key.ts", content: `export const key = "${told(request).secret}";\n` } }],
+          toolCalls: [{ name: "write_file", args: { path: "src/key.ts", content: `export const key = "${reported(request).secret}";\n` } }],
         }),
         { text: "Proposed." },
       ),
@@ -296,7 +296,7 @@ describe("secrets", () => {
     const now = await start(
       playing(
         readIt,
-        (request) => ({ toolCalls: [{ name: "write_file", args: { path: ".env", content: `KEY=${told(request).secret}\n` } }] }),
+        (request) => ({ toolCalls: [{ name: "write_file", args: { path: ".env", content: `KEY=${reported(request).secret}\n` } }] }),
         {
           text: "Done.",
         },
@@ -317,7 +317,7 @@ describe("secrets", () => {
     put(source.path, source.text);
     const outside = join(tmpdir(), "lancelot-outside.txt");
     const now = await start(
-      playing(readIt, (request) => ({ toolCalls: [{ name: "write_file", args: { path: outside, content: told(request).secret } }] }), {
+      playing(readIt, (request) => ({ toolCalls: [{ name: "write_file", args: { path: outside, content: reported(request).secret } }] }), {
         text: "So be it.",
       }),
     );
@@ -343,8 +343,8 @@ describe("personal data", () => {
     const now = await start(
       playing(
         { toolCalls: [{ name: "list_files", args: {} }] },
-        (request) => ({ toolCalls: [{ name: "read_file", args: { path: `letters/${told(request).email}.txt` } }] }),
-        (request) => ({ text: `It is for ${told(request).email}.` }),
+        (request) => ({ toolCalls: [{ name: "read_file", args: { path: `letters/${reported(request).email}.txt` } }] }),
+        (request) => ({ text: `It is for ${reported(request).email}.` }),
       ),
     );
     const { messages } = await say(now, "Who is the letter for?");

@@ -96,7 +96,7 @@ describe.each(of("gemini"))("an explicit cache of $name by $mode", (subject) => 
     expect([byItself, small, alone].map(({ accounts }) => accounts.kept)).toEqual([[], [], []]);
   });
 
-  it("that the server has lost is done without, and made anew", async () => {
+  it("that the server has lost is done without, and recreated", async () => {
     const { server, accounts, again } = await start();
     for (let time = 0; time < 3; time++) await again();
     accounts.expire();
@@ -123,21 +123,21 @@ describe.each(of("gemini"))("an explicit cache of $name by $mode", (subject) => 
   });
 });
 
-it("leaves a receipt of what it makes and takes away at a provider, and nothing behind when the room closes", async () => {
+it("leaves a receipt of what it makes and takes away at a provider, and nothing behind when the fixture closes", async () => {
   const accounts = createAccounts();
   const server = await startModelServer({ script: inOrder({ text: "Done." }), accounts });
   const yaml = `active: work\nproviders: { work: { kind: gemini, base_url: "${server.url("gemini")}", fast: { model: gemini-3.8-flash } } }\n`;
-  const room = createModelsFixture({ yaml, keys: { GEMINI_API_KEY: "k" } });
+  const fixture = createModelsFixture({ yaml, keys: { GEMINI_API_KEY: "k" } });
   let closed = false;
   try {
-    for (let time = 0; time < 2; time++) await ask(room.models, { system, tools, cacheKey: "quest-1" });
+    for (let time = 0; time < 2; time++) await ask(fixture.models, { system, tools, cacheKey: "quest-1" });
     const made = () =>
-      room.ledger.search({ actionType: "system", limit: 100 }).items.filter(({ actionName }) => actionName.startsWith("models.cache."));
+      fixture.ledger.search({ actionType: "system", limit: 100 }).items.filter(({ actionName }) => actionName.startsWith("models.cache."));
     await expect.poll(() => made().map(({ actionName, status }) => [actionName, status])).toEqual([["models.cache.create", "success"]]);
     // A cache is taken away with its last task; closing takes away what is left.
-    await room.models.release("quest-2");
+    await fixture.models.release("quest-2");
     expect(accounts.kept.length).toBe(1);
-    await room.models.close();
+    await fixture.models.close();
     expect(made().map(({ actionName, status }) => [actionName, status])).toEqual([
       ["models.cache.delete", "success"],
       ["models.cache.create", "success"],
@@ -145,7 +145,7 @@ it("leaves a receipt of what it makes and takes away at a provider, and nothing 
     expect(accounts.kept.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
     closed = true;
   } finally {
-    await room.close();
+    await fixture.close();
     await server.close();
   }
   expect(closed).toBe(true);
@@ -205,7 +205,7 @@ describe("what a provider refuses of a request", () => {
     expect(running.server.requests.map(({ headers }) => headers["x-grok-conv-id"])).toEqual([undefined, "quest-1", "quest-1"]);
   });
 
-  it.each(of("gemini"))("$name by $mode: an answer cut by the limit of one request goes on with the next", async (subject) => {
+  it.each(of("gemini"))("$name by $mode: an answer cut by the limit of one request continues with the next", async (subject) => {
     const chunk = (parts: unknown[], more: Record<string, unknown>, tokens: number): string =>
       `data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: "model", parts }, ...more }], usageMetadata: { promptTokenCount: 10, candidatesTokenCount: tokens, totalTokenCount: 10 + tokens } })}\n\n`;
     const running = await run(subject, {

@@ -37,7 +37,7 @@ const tools: ToolSchema[] = ["read_file", "list_files"].map((name) => ({
     additionalProperties: false,
   },
 }));
-const words = "Twelve letters and then a good many more of them.";
+const sentence = "Twelve letters and then a good many more of them.";
 const thinking = { enabled: true, budgetTokens: 8000 };
 
 function user(text: string): ModelMessage {
@@ -59,12 +59,12 @@ describe.each(subjects)("$name by $mode", (subject) => {
 
   describe("an answer", () => {
     it("streams its text in pieces and ends with the whole", async () => {
-      const { provider } = await start(subject, { turns: [{ text: words }] });
+      const { provider } = await start(subject, { turns: [{ text: sentence }] });
       const { events, text, done } = await collect(provider, {}, { model });
-      expect(text).toBe(words);
+      expect(text).toBe(sentence);
       expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(2);
       expect(events.findIndex(({ type }) => type === "done")).toBe(events.length - 1);
-      expect(done).toMatchObject({ content: [{ type: "text", text: words }], malformed: [], stop: "end" });
+      expect(done).toMatchObject({ content: [{ type: "text", text: sentence }], malformed: [], stop: "end" });
     });
 
     it("is asked for with the system prompt, the conversation, the tools and the limit", async () => {
@@ -84,7 +84,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
 
     it("counts its tokens as the provider does", async () => {
       const usage = { inputTokens: 1200, outputTokens: 90, cachedInputTokens: 1000, reasoningTokens: 40 };
-      const { provider } = await start(subject, { turns: [{ text: words, thinking: "Hm.", usage }] });
+      const { provider } = await start(subject, { turns: [{ text: sentence, thinking: "Hm.", usage }] });
       const { done } = await collect(provider, {}, { model, thinking });
       expect(done.usage).toEqual({ ...usage, cacheWriteTokens: 0, toolTokens: 0 });
     });
@@ -93,9 +93,9 @@ describe.each(subjects)("$name by $mode", (subject) => {
       ["max_tokens", "max_tokens"],
       ["refused", "refused"],
       ["end", "end"],
-    ] as const)("that ends by %s says so", async (stop, told) => {
+    ] as const)("that ends by %s says so", async (stop, reported) => {
       const { provider } = await start(subject, { turns: [{ text: "As far as it goes", stop }] });
-      expect((await collect(provider, {}, { model })).done.stop).toBe(told);
+      expect((await collect(provider, {}, { model })).done.stop).toBe(reported);
     });
 
     it("may be very long", async () => {
@@ -143,7 +143,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       ],
     };
 
-    it("is asked for, shown, and goes back with a loop of tools as the provider wants it", async () => {
+    it("is asked for, shown, and is sent back in a tool loop as the provider requires it", async () => {
       const { provider, server } = await start(subject, { turns: [turn, { text: "Both are fine." }] });
       const asked = await collect(provider, { messages: [user("What do these say?")], tools }, { model, thinking });
       expect([asked.thinking, asked.text, asked.done.stop]).toEqual([turn.thinking, turn.text, "tool_calls"]);
@@ -163,12 +163,12 @@ describe.each(subjects)("$name by $mode", (subject) => {
       expect(replayed[0]).toMatchObject(shape);
     });
 
-    it("less of it is asked for where it is switched off", async () => {
+    it("less of it is asked for where it is turned off", async () => {
       const { provider, server } = await start(subject, {});
       await collect(provider, {}, { model, thinking: { enabled: false, budgetTokens: 8000 } });
       const [seen] = server.requests;
-      const told = subject.kind === "anthropic" ? seen?.raw["thinking"] : traits.thinking(seen?.raw ?? {});
-      expect(JSON.stringify(told).toLowerCase()).toMatch(/low|between_tools/);
+      const reported = subject.kind === "anthropic" ? seen?.raw["thinking"] : traits.thinking(seen?.raw ?? {});
+      expect(JSON.stringify(reported).toLowerCase()).toMatch(/low|between_tools/);
     });
 
     it("of another provider does not go along", async () => {
@@ -311,7 +311,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
 
   describe("stopping", () => {
     it("closes the connection at once and ends with it", async () => {
-      const { provider, server } = await start(subject, { turns: [{ text: words.repeat(4), fault: "hang_midway" }] });
+      const { provider, server } = await start(subject, { turns: [{ text: sentence.repeat(4), fault: "hang_midway" }] });
       const stop = new AbortController();
       const events = provider.stream({ system: "", messages: [user("Go")], tools: [] }, call(model), stop.signal)[Symbol.asyncIterator]();
       expect((await events.next()).value).toMatchObject({ type: "text" });
@@ -374,14 +374,14 @@ describe.each(subjects)("$name by $mode", (subject) => {
     });
 
     it("in the middle of a stream are told as what they are", async () => {
-      const { provider } = await start(subject, { turns: [{ text: words, fault: "error_event" }] });
+      const { provider } = await start(subject, { turns: [{ text: sentence, fault: "error_event" }] });
       const error = await failureOf(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true });
       expect(["overloaded", "server"]).toContain(error.data?.["reason"]);
     });
 
     it.each(["cut", "cut_clean"] as const)("a stream with %s is a broken connection", async (fault) => {
-      const { provider } = await start(subject, { turns: [{ text: words.repeat(3), fault, chunkBytes: 5 }] });
+      const { provider } = await start(subject, { turns: [{ text: sentence.repeat(3), fault, chunkBytes: 5 }] });
       const error = await failureOf(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true, reason: "cut" });
     });
@@ -415,7 +415,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       expect(error.message).toContain("https://elsewhere.example");
     });
 
-    it("a key that is refused is said so, in a list too", async () => {
+    it("a key that is refused is reported, in a list too", async () => {
       const { provider } = await start(subject, { keys: ["another"] });
       const said = "API key";
       const asking: (() => Promise<unknown>)[] = [
@@ -437,7 +437,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
   });
 
   it("shows that it lives with every piece that comes", async () => {
-    const { provider } = await start(subject, { turns: [{ text: words, thinking: words }] });
+    const { provider } = await start(subject, { turns: [{ text: sentence, thinking: sentence }] });
     let heard = 0;
     await collect(provider, {}, { model, onActivity: () => void heard++ });
     expect(heard).toBeGreaterThan(1);

@@ -114,25 +114,25 @@ describe("places for commands", () => {
   }
 
   /** What one fault of the first place comes to while there is a second one that works. */
-  const table: [Fault, { does: "first" | "second" | "neither"; words: RegExp; failover: boolean; health: string }][] = [
-    ["none", { does: "first", words: /exit 0: hello/, failover: false, health: "ok" }],
-    ["down", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["silent", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["broken_probe", { does: "second", words: /exit 0: hello/, failover: false, health: "down" }],
-    ["liar", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["bug", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["slow", { does: "second", words: /exit 0: hello/, failover: true, health: "ok" }],
-    ["fails_begun", { does: "first", words: /failed after it had started.*one broke/, failover: false, health: "ok" }],
-    ["bug_begun", { does: "first", words: /failed after it had started/, failover: false, health: "ok" }],
-    ["lost", { does: "first", words: /lost null/, failover: false, health: "ok" }],
+  const table: [Fault, { does: "first" | "second" | "neither"; expectedText: RegExp; failover: boolean; health: string }][] = [
+    ["none", { does: "first", expectedText: /exit 0: hello/, failover: false, health: "ok" }],
+    ["down", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["silent", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["broken_probe", { does: "second", expectedText: /exit 0: hello/, failover: false, health: "down" }],
+    ["liar", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["bug", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["slow", { does: "second", expectedText: /exit 0: hello/, failover: true, health: "ok" }],
+    ["fails_begun", { does: "first", expectedText: /failed after it had started.*one broke/, failover: false, health: "ok" }],
+    ["bug_begun", { does: "first", expectedText: /failed after it had started/, failover: false, health: "ok" }],
+    ["lost", { does: "first", expectedText: /lost null/, failover: false, health: "ok" }],
   ];
 
   it.each(table)(
     "%s: the command is run once or not at all, and the receipts tell by whom",
-    async (fault, { does, words, failover, health }) => {
+    async (fault, { does, expectedText, failover, health }) => {
       const [one, two] = open(["one", fault], ["two", "none"]);
       const outcome = await fixture.run("sh", { command: "echo hello; echo x >> ran" });
-      expect(outcome.text).toMatch(words);
+      expect(outcome.text).toMatch(expectedText);
       expect([one?.begun.length, two?.begun.length]).toEqual(does === "first" ? [1, 0] : does === "second" ? [0, 1] : [0, 0]);
       expect(healthOf("one")?.status).toBe(health);
       const own = fixture.ledger.get(outcome.receiptId ?? "");
@@ -155,11 +155,11 @@ describe("places for commands", () => {
     ["bug", /failed.* No other provider/],
     ["slow", /within/],
     ["fails_begun", /failed after it had started/],
-  ])("%s alone: a clear error", async (fault, words) => {
+  ])("%s alone: a clear error", async (fault, expectedText) => {
     open(["one", fault]);
     const outcome = await fixture.run("sh", { command: "echo hello" });
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
     expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
@@ -176,7 +176,7 @@ describe("places for commands", () => {
     expect(one?.begun).toEqual([]);
   });
 
-  it("one that lies about its health is found out by its failures, rests, and is back when it works", async () => {
+  it("one that lies about its health is excluded after its failures, and returns when it works", async () => {
     const [one, two] = open(["one", "liar"], ["two", "none"]);
     for (let time = 0; time < 3; time += 1) await fixture.run("sh", { command: "true" });
     expect(healthOf("one")).toMatchObject({ status: "down", message: expect.stringContaining(" 3 ") as string });
@@ -286,7 +286,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     expect(fixture.ledger.get(outcome.receiptId ?? "")?.status).toBe("failure");
   });
 
-  it("git that hangs when it is looked at: down, in words", async () => {
+  it("git that hangs when it is looked at: down, with a message", async () => {
     program("git", 'case "$1" in --version) sleep 30;; esac');
     process.env["PATH"] = `${faulty}${delimiter}${path}`;
     open();
@@ -316,11 +316,11 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
       /ripgrep.*Reinstall/,
     ],
     ["is ended mid-call", () => program("rg", 'case "$*" in *--regexp*) kill -9 $$;; esac'), /ended|killed|terminated|interrupted/],
-  ])("ripgrep that %s: a clear error", async (_, make, words) => {
+  ])("ripgrep that %s: a clear error", async (_, make, expectedText) => {
     open(make());
     const outcome = await search();
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(expectedText);
   });
 
   it("ripgrep that says it is well and is ended each time is found out, and comes back", async () => {
@@ -422,7 +422,7 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
     });
   });
 
-  it("that is ended mid-call: said so, not run again", async () => {
+  it("that is ended mid-call: reported, not run again", async () => {
     const two = open();
     const running = fixture.run("sh", { command: "echo begun >> ran; sleep 60" });
     await expect.poll(() => (existsSync(fixture.path("ran")) ? sandboxes().length : 0)).toBeGreaterThan(0);
@@ -464,7 +464,7 @@ describe("the web gate and the owner's files", () => {
     await web.close();
   });
 
-  it("a config/tools.yaml that cannot be read takes out what it could have switched off, and says so until it is mended", async () => {
+  it("a config/tools.yaml that cannot be read takes out what it could have turned off, and says so until it is corrected", async () => {
     mkdirSync(join(base, "data/config"), { recursive: true });
     const file = join(base, "data/config/tools.yaml");
     writeFileSync(file, "version: 1\ncapabilities:\n  shell_exec: { of: [one] }\n");
@@ -491,14 +491,14 @@ describe("a whole host", () => {
   });
   afterEach(() => at.close());
 
-  it("tells its providers, looks at them, and tells that it has", async () => {
+  it("reports its providers, looks at them, and reports that it has", async () => {
     const before = await at.call("tools.providers", {});
     expect(before.items.map(({ id }) => id)).toEqual(
       expect.arrayContaining(["file-ops", "ripgrep", "git", "container", "host", "web-gate", "declared-commands"]),
     );
-    let told = 0;
+    let reported = 0;
     at.events.listen(({ topic }) => {
-      if (topic === "providers") told += 1;
+      if (topic === "providers") reported += 1;
     });
     const { ok, items } = await at.call("tools.health", {});
     expect(ok).toBe(items.every(({ health }) => health.status === "ok" || health.status === "off"));
@@ -510,7 +510,7 @@ describe("a whole host", () => {
       host: "off",
       "web-gate": "off",
     });
-    expect(told).toBeGreaterThan(0);
+    expect(reported).toBeGreaterThan(0);
     expect((await at.call("tools.providers", {})).items).toEqual(items);
   });
 

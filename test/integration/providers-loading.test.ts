@@ -31,18 +31,18 @@ describe("the mode of a provider", () => {
     ["api", false, false],
   ])("%s in models.yaml, with PROVIDER_SDK %s", async (mode, flag, bySdk) => {
     const server = await startModelServer({ script: inOrder({ text: "Done." }) });
-    const room = createModelsFixture({
+    const fixture = createModelsFixture({
       yaml: yaml(server.url("anthropic"), mode),
       keys: { ANTHROPIC_API_KEY: "k" },
       sdkEnabled: () => flag,
     });
     try {
-      expect((await ask(room.models, {})).text).toBe("Done.");
+      expect((await ask(fixture.models, {})).text).toBe("Done.");
       // The SDK says in a header who asks.
       expect(server.requests.map(({ headers }) => "x-stainless-lang" in headers)).toEqual([bySdk]);
       expect(server.requests[0]?.headers["anthropic-version"]).toBe("2026-10-21");
     } finally {
-      await room.close();
+      await fixture.close();
       await server.close();
     }
   });

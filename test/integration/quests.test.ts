@@ -195,8 +195,8 @@ describe("a host killed at any point", () => {
     const all = await messages(id);
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index));
     const parts = all.flatMap((message) => message.parts);
-    const owners = all.filter(({ role, parts }) => role === "user" && parts.some(({ type }) => type === "text"));
-    expect(owners.map((message) => message.parts)).toEqual([[{ type: "text", text: task }]]);
+    const userMessages = all.filter(({ role, parts }) => role === "user" && parts.some(({ type }) => type === "text"));
+    expect(userMessages.map((message) => message.parts)).toEqual([[{ type: "text", text: task }]]);
     const cards = parts.filter((part): part is ToolPart => part.type === "tool");
     expect(cards.every(({ status }) => ["success", "failure", "cancelled"].includes(status))).toBe(true);
 

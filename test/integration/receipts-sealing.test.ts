@@ -74,7 +74,7 @@ it.each<[SealStep, passes: number]>([
   ["recorded", 2],
   ["removing", 4],
 ])(
-  "a host killed after the step '%s' (passed %i times before) leaves a ledger that verifies, and the next one goes on",
+  "a host killed after the step '%s' (passed %i times before) leaves a ledger that verifies, and the next one continues",
   async (step, passes) => {
     const ids = fill();
     expect(await runSealer(step, passes)).toBe("SIGKILL");

@@ -22,18 +22,18 @@ const withoutSsh = skippedWithout("ssh");
 
 describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
-  let room: SandboxFixture;
+  let fixture: SandboxFixture;
   let folder: string;
   let port: number;
   let ssh: SshServer | null = null;
   let certificates: { server: string; client: string };
   let open: ContainerShell[] = [];
   const start = (env: Record<string, string>, more: Partial<ContainerDeps> = {}) => {
-    const shell = openContainer(room, "", isolationLimits, { env, ...more });
+    const shell = openContainer(fixture, "", isolationLimits, { env, ...more });
     open.push(shell);
     return shell;
   };
-  const said = async (shell: ContainerShell) => (await runIn(shell, room.workspace, "cat README.md")).stdout;
+  const said = async (shell: ContainerShell) => (await runIn(shell, fixture.workspace, "cat README.md")).stdout;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "lancelot-engines-"));
@@ -42,7 +42,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     const { server } = certificates;
     const tls = { tlsverify: true, tlscacert: join(server, "ca.pem"), tlscert: join(server, "cert.pem"), tlskey: join(server, "key.pem") };
     engine = await startEngine({ hosts: [`tcp://127.0.0.1:${port}`], config: tls });
-    room = createSandboxFixture();
+    fixture = createSandboxFixture();
     if (withoutSsh === null) ssh = await startSshServer();
   });
   afterEach(async () => {
@@ -51,7 +51,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
   });
   afterAll(async () => {
     ssh?.close();
-    room.close();
+    fixture.close();
     rmSync(folder, { recursive: true });
     await engine.stop();
   });
@@ -66,7 +66,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
 
   it.each([
     ["without a certificate of one's own", () => ({ DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: folder })],
-    ["with the engine's certificate as one's own authority's", () => ({ DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: room.workspace })],
+    ["with the engine's certificate as one's own authority's", () => ({ DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: fixture.workspace })],
     ["in the open", () => ({})],
   ])("mutual TLS is refused %s", async (_name, env) => {
     const shell = start({ DOCKER_HOST: `tcp://127.0.0.1:${port}`, ...env() });
@@ -103,7 +103,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       await until("the connection is closed", async () => (await server().connections()) === 0);
     });
 
-    it("ssh that does not let in is said so, without asking anybody", async () => {
+    it("ssh without access is reported, without a prompt", async () => {
       const env = { ...server().env, PATH: process.env["PATH"] ?? "" };
       const shell = start({ ...env, DOCKER_HOST: `ssh://root@127.0.0.1:${server().port}${engine.socket}` });
       expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("ssh") as string });
@@ -112,7 +112,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
 
   it.each([
     ["is not there", (path: string) => `${path.slice(0, -4)}none`],
-    ["is another one", () => join(room.outside, "x".repeat(200))],
+    ["is another one", () => join(fixture.outside, "x".repeat(200))],
   ])("an engine elsewhere, where what is to be mounted %s, takes no commands", async (_name, elsewhere) => {
     const liar = await lyingBefore(
       folder,
@@ -121,13 +121,13 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       (text) =>
         text.replace(/"Source":"([^"]*\/sandbox\/[^"]*)"/, (_all, path: string) => {
           const other = elsewhere(path).slice(0, path.length);
-          if (other.startsWith(room.outside)) writeFileSync(other, "a word of that machine\n");
+          if (other.startsWith(fixture.outside)) writeFileSync(other, "a word of that machine\n");
           return `"Source":"${other}"`;
         }),
     );
     const shell = start({ DOCKER_HOST: `unix://${liar.socket}` });
     let started = 0;
-    const running = runIn(shell, room.workspace, "echo x > never", { onStarted: () => (started += 1) });
+    const running = runIn(shell, fixture.workspace, "echo x > never", { onStarted: () => (started += 1) });
     await expect(running).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("another machine") as string });
     expect(started).toBe(0);
     await shell.close();
@@ -136,8 +136,8 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
 
   describe("the shipped image", () => {
     const dockerfile = (text: string) => {
-      mkdirSync(join(room.dataDir, "config/sandbox"), { recursive: true });
-      writeFileSync(join(room.dataDir, "config/sandbox/Dockerfile"), text);
+      mkdirSync(join(fixture.dataDir, "config/sandbox"), { recursive: true });
+      writeFileSync(join(fixture.dataDir, "config/sandbox/Dockerfile"), text);
     };
     const shipped = (image = "shipped") =>
       start(
@@ -148,9 +148,9 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     it("is built by the engine with progress, used, and told to be old when its Dockerfile is another one", async () => {
       dockerfile(`FROM ${smallImage}\nRUN echo "made in the build" && echo built > /made\n`);
       const shell = shipped();
-      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Image") as string });
-      await expect(runIn(shell, room.workspace, "true")).rejects.toMatchObject({
-        message: expect.stringContaining("Build Image") as string,
+      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Sandbox Image") as string });
+      await expect(runIn(shell, fixture.workspace, "true")).rejects.toMatchObject({
+        message: expect.stringContaining("Build Sandbox Image") as string,
       });
       const seen = new Set<string>();
       shell.onChange(() => seen.add(shell.state().image.state));
@@ -159,16 +159,16 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
       expect(shell.state().image.bytes).toBeGreaterThan(1_000_000);
       await until("it was told", () => seen.has("building") && seen.has("ready"));
       expect(await shell.probe()).toMatchObject({ status: "ok" });
-      expect(await runIn(shell, room.workspace, "cat /made")).toMatchObject({ stdout: "built\n" });
+      expect(await runIn(shell, fixture.workspace, "cat /made")).toMatchObject({ stdout: "built\n" });
       const before = shell.state().container.id;
       dockerfile(`FROM ${smallImage}\nRUN echo again > /made\n`);
-      expect(await shell.probe()).toMatchObject({ status: "degraded", nextStep: expect.stringContaining("Build Image") as string });
+      expect(await shell.probe()).toMatchObject({ status: "degraded", nextStep: expect.stringContaining("Build Sandbox Image") as string });
       await shell.build();
-      expect(await runIn(shell, room.workspace, "cat /made")).toMatchObject({ stdout: "again\n" });
+      expect(await runIn(shell, fixture.workspace, "cat /made")).toMatchObject({ stdout: "again\n" });
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("that cannot be built says the engine's last words, and commands go on in the one before", async () => {
+    it("that cannot be built says the engine's last words, and commands continue in the one before", async () => {
       dockerfile(`FROM ${smallImage}\nRUN echo "this went wrong" >&2; exit 7\n`);
       const shell = shipped();
       await expect(shell.build()).rejects.toMatchObject({
@@ -176,7 +176,7 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
         message: expect.stringMatching(/could not be built .*7/) as string,
       });
       expect(shell.state().image).toMatchObject({ state: "failed", message: expect.stringContaining("could not be built") as string });
-      expect(await runIn(shell, room.workspace, "cat /made")).toMatchObject({ stdout: "again\n" });
+      expect(await runIn(shell, fixture.workspace, "cat /made")).toMatchObject({ stdout: "again\n" });
     });
 
     it("is no longer built when the owner stops it", async () => {
@@ -194,14 +194,17 @@ describe.skipIf(skipped !== null)(`ways to an engine, and to an image${skipped =
     });
 
     it.each(["registry.invalid/none:1", "dev_container"])("may be one that cannot be had: %s", async (image) => {
-      writeFileSync(join(room.workspace, ".devcontainer.json"), '{\n  // of the repository\n  "image": "registry.invalid/theirs:2",\n}\n');
+      writeFileSync(
+        join(fixture.workspace, ".devcontainer.json"),
+        '{\n  // of the repository\n  "image": "registry.invalid/theirs:2",\n}\n',
+      );
       const shell = shipped(image);
       expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("registry.invalid/") as string });
       await expect(shell.build()).rejects.toMatchObject({
         code: "unavailable",
         message: expect.stringContaining("could not be pulled") as string,
       });
-      rmSync(join(room.workspace, ".devcontainer.json"));
+      rmSync(join(fixture.workspace, ".devcontainer.json"));
     });
   });
 });

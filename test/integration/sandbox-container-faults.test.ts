@@ -19,12 +19,12 @@ const skipped = skippedWithout("engine");
 describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let docker: Dockerode;
-  let room: SandboxFixture;
+  let fixture: SandboxFixture;
   let folder: string;
   let shells: ContainerShell[] = [];
   let lies: FalseEngine[] = [];
   const start = (host = `unix://${engine.socket}`, more: Partial<ContainerDeps> = {}) => {
-    const shell = openContainer(room, host, isolationLimits, more);
+    const shell = openContainer(fixture, host, isolationLimits, more);
     shells.push(shell);
     return shell;
   };
@@ -33,7 +33,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     lies.push(liar);
     return start(`unix://${liar.socket}`);
   };
-  const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, room.workspace, command, more);
+  const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, fixture.workspace, command, more);
   const ours = () => docker.listContainers({ all: true, filters: { label: ["lancelot.host"] } });
   /** Runs it and waits until it speaks. */
   const begun = async (shell: ContainerShell, command: string, more: RunOptions = {}) => {
@@ -46,7 +46,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
   beforeAll(async () => {
     engine = await startEngine();
     docker = new Dockerode({ socketPath: engine.socket });
-    room = createSandboxFixture();
+    fixture = createSandboxFixture();
     folder = mkdtempSync(join(tmpdir(), "lancelot-false-"));
   });
   afterEach(async () => {
@@ -56,12 +56,12 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     lies = [];
   });
   afterAll(async () => {
-    room.close();
+    fixture.close();
     rmSync(folder, { recursive: true });
     await engine.stop();
   });
 
-  it("is not there: said before anything is begun, in words, and found once it is", async () => {
+  it("is not there: reported before anything begins, and found once it exists", async () => {
     await engine.kill("SIGTERM");
     const shell = start();
     expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("not running") as string });
@@ -75,7 +75,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
 
   it("is killed under a command: lost, not a hang; and what went on in it ends when the engine is back", async () => {
     const shell = start();
-    const ticks = join(room.workspace, "ticks");
+    const ticks = join(fixture.workspace, "ticks");
     const { running } = await begun(shell, "while :; do echo tick >> ticks; sleep 0.05; done");
     await engine.kill("SIGKILL");
     expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
@@ -109,7 +109,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     expect(await run(shell, "echo on; ps | grep -c '[s]leep 600'")).toMatchObject({ stdout: "on\n0\n" });
   });
 
-  it("pauses under a command and goes on: so does the command", async () => {
+  it("pauses under a command and continues: so does the command", async () => {
     const shell = start();
     const { running } = await begun(shell, "sleep 1; echo over");
     engine.signal("SIGSTOP");
@@ -150,7 +150,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     let started = 0;
     await expect(run(shell, "echo x > never", { onStarted: () => (started += 1) })).rejects.toMatchObject({ code: "unavailable" });
     expect(started).toBe(0);
-    expect(existsSync(join(room.workspace, "never"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "never"))).toBe(false);
     await shell.close();
     await until("no container is left", async () => (await ours()).length === 0);
   });
@@ -202,10 +202,10 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     await docker.getImage(smallImage).remove({ force: true });
     try {
       expect(await run(shell, "echo warm")).toMatchObject({ stdout: "warm\n" });
-      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Image") as string });
+      expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("Build Sandbox Image") as string });
       await expect(shell.restart()).rejects.toMatchObject({
         code: "unavailable",
-        message: expect.stringContaining("Build Image") as string,
+        message: expect.stringContaining("Build Sandbox Image") as string,
       });
       await expect(run(shell, "true")).rejects.toMatchObject({ code: "unavailable" });
       expect(shell.state().image.state).toBe("missing");

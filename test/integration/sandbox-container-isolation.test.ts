@@ -17,7 +17,7 @@ describe.skipIf(skipped !== null)(
     afterAll(() => engine.stop());
 
     isolationCases("isolation", {
-      open: async (room, limits) => openContainer(room, `unix://${engine.socket}`, limits),
+      open: async (fixture, limits) => openContainer(fixture, `unix://${engine.socket}`, limits),
       memoryEnds: "memory",
     });
   },

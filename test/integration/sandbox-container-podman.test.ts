@@ -16,7 +16,7 @@ describe.skipIf(reason !== null)(`the container sandbox on Podman${reason === nu
   afterAll(() => podman.stop());
 
   isolationCases("isolation", {
-    open: async (room, limits) => openContainer(room, `unix://${podman.socket}`, limits),
+    open: async (fixture, limits) => openContainer(fixture, `unix://${podman.socket}`, limits),
     memoryEnds: "memory",
   });
 });

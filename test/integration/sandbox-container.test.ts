@@ -33,10 +33,10 @@ const skipped = skippedWithout("engine");
 describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" : ` (skipped: ${skipped})`}`, () => {
   let engine: TestEngine;
   let docker: Dockerode;
-  let room: SandboxFixture;
+  let fixture: SandboxFixture;
   let open: ContainerShell[] = [];
   const host = () => `unix://${engine.socket}`;
-  const start = (more: Partial<ContainerDeps> = {}, of: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths"> = room) => {
+  const start = (more: Partial<ContainerDeps> = {}, of: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths"> = fixture) => {
     const shell = openContainer(of, host(), isolationLimits, more);
     open.push(shell);
     return shell;
@@ -46,21 +46,21 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
   beforeAll(async () => {
     engine = await startEngine({ images: [smallImage, toolsImage] });
     docker = new Dockerode({ socketPath: engine.socket });
-    room = createSandboxFixture();
+    fixture = createSandboxFixture();
   });
   afterEach(async () => {
     await Promise.all(open.map((shell) => shell.close()));
     open = [];
   });
   afterAll(async () => {
-    room.close();
+    fixture.close();
     await engine.stop();
   });
 
   describe("the container", () => {
     it("is one for a workspace, stays warm, and is held as tightly as is said", async () => {
       const shell = start();
-      for (let again = 0; again < 3; again += 1) await runIn(shell, room.workspace, "true");
+      for (let again = 0; again < 3; again += 1) await runIn(shell, fixture.workspace, "true");
       const found = await ours();
       expect(found).toHaveLength(1);
       const { HostConfig, Config, Mounts } = await docker.getContainer(found[0]?.Id ?? "").inspect();
@@ -81,7 +81,9 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(HostConfig.Devices ?? []).toEqual([]);
       expect(Config.User).not.toMatch(/^(0|root|1000|)(:|$)/);
       const writable = Mounts.filter(({ RW, Type }) => RW && Type === "bind").map(({ Destination }) => Destination);
-      expect(writable.toSorted()).toEqual([room.workspace, join(room.workspace, ".git"), join(room.workspace, ".vscode")].toSorted());
+      expect(writable.toSorted()).toEqual(
+        [fixture.workspace, join(fixture.workspace, ".git"), join(fixture.workspace, ".vscode")].toSorted(),
+      );
       expect(shell.state()).toMatchObject({
         container: { state: "running" },
         image: { state: "ready" },
@@ -91,16 +93,16 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
 
     it("goes when it is closed, and leaves nothing on the machine", async () => {
       const shell = start();
-      await runIn(shell, room.workspace, "true");
+      await runIn(shell, fixture.workspace, "true");
       await shell.close();
       await until("the container is gone", async () => (await ours()).length === 0);
-      await expect(runIn(shell, room.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
+      await expect(runIn(shell, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
     });
 
-    it("ends what runs, and starts anew, when it is restarted", async () => {
+    it("ends running commands when it is restarted", async () => {
       const shell = start();
       const begun = Promise.withResolvers<void>();
-      const running = runIn(shell, room.workspace, "sleep 600", { onStarted: begun.resolve });
+      const running = runIn(shell, fixture.workspace, "sleep 600", { onStarted: begun.resolve });
       await begun.promise;
       const before = shell.state().container.id;
       await shell.restart();
@@ -109,11 +111,11 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("tells of its changes", async () => {
+    it("reports its changes", async () => {
       const shell = start();
       const seen: string[] = [];
       shell.onChange(() => seen.push(shell.state().container.state));
-      await runIn(shell, room.workspace, "true");
+      await runIn(shell, fixture.workspace, "true");
       await shell.close();
       await until("it was told", () => seen.includes("starting") && seen.at(-1) === "none");
     });
@@ -126,7 +128,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const other = join(workspace, "others");
       writeFileSync(other, "x", { mode: 0o600 });
       chownSync(other, 1000, 1000);
-      const shell = start({}, { workspace, dataDir: room.dataDir, protectedPaths: [] });
+      const shell = start({}, { workspace, dataDir: fixture.dataDir, protectedPaths: [] });
       const ran = await runIn(
         shell,
         workspace,
@@ -142,14 +144,14 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
   describe("what is mounted", () => {
     it("is looked at again at every command: a protected file that was replaced, or is new, is protected still", async () => {
       const shell = start();
-      await runIn(shell, room.workspace, "true");
-      const settings = join(room.workspace, ".vscode/settings.json");
+      await runIn(shell, fixture.workspace, "true");
+      const settings = join(fixture.workspace, ".vscode/settings.json");
       const before = shell.state().container.id;
       // As editors save: a new file in the old one's place. The engine's mount goes with the old one.
       writeFileSync(`${settings}.new`, '{"a":1}\n');
       renameSync(`${settings}.new`, settings);
-      chownSync(settings, room.owner.uid, room.owner.gid);
-      expect(await runIn(shell, room.workspace, "cat .vscode/settings.json; echo x > .vscode/settings.json")).toMatchObject({
+      chownSync(settings, fixture.owner.uid, fixture.owner.gid);
+      expect(await runIn(shell, fixture.workspace, "cat .vscode/settings.json; echo x > .vscode/settings.json")).toMatchObject({
         stdout: '{"a":1}\n',
         result: { exitCode: 1 },
       });
@@ -157,35 +159,39 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(shell.state().container.id).not.toBe(before);
     });
 
-    it("lets what runs go on while a new container takes the next commands", async () => {
+    it("lets what runs continue while a new container takes the next commands", async () => {
       const shell = start();
       const begun = Promise.withResolvers<void>();
-      const running = runIn(shell, room.workspace, "sleep 1; echo over", { onStarted: begun.resolve });
+      const running = runIn(shell, fixture.workspace, "sleep 1; echo over", { onStarted: begun.resolve });
       await begun.promise;
-      const config = join(room.workspace, ".git/config");
+      const config = join(fixture.workspace, ".git/config");
       writeFileSync(`${config}.lock`, readFileSync(config));
       renameSync(`${config}.lock`, config);
-      expect(await runIn(shell, room.workspace, "echo next")).toMatchObject({ stdout: "next\n" });
+      expect(await runIn(shell, fixture.workspace, "echo next")).toMatchObject({ stdout: "next\n" });
       expect(await running).toMatchObject({ stdout: "over\n", result: { exitCode: 0, ended: "exit" } });
       await until("the old container is gone", async () => (await ours()).length === 1);
     });
 
     it("is never what a link of the repository leads to", async () => {
-      const link = join(room.workspace, ".vscode/tasks.json");
-      symlinkSync(join(room.outside, "secret.txt"), link);
+      const link = join(fixture.workspace, ".vscode/tasks.json");
+      symlinkSync(join(fixture.outside, "secret.txt"), link);
       const shell = start({ protectedPaths: () => [".vscode/tasks.json", ".vscode/settings.json", "../project-evil/secret.txt"] });
-      expect((await runIn(shell, room.workspace, "cat .vscode/tasks.json ../project-evil/secret.txt")).stdout).toBe("");
+      expect((await runIn(shell, fixture.workspace, "cat .vscode/tasks.json ../project-evil/secret.txt")).stdout).toBe("");
       rmSync(link);
     });
 
     it("hides the data folder where it lies in the workspace", async () => {
-      const dataDir = join(room.workspace, "data");
+      const dataDir = join(fixture.workspace, "data");
       mkdirSync(dataDir);
-      writeFileSync(join(dataDir, "lancelot.sqlite"), room.canary);
-      const shell = start({}, { workspace: room.workspace, dataDir, protectedPaths: [] });
-      const ran = await runIn(shell, room.workspace, "cat data/lancelot.sqlite; ls data; echo x > data/x; mv data away; rm -rf data; true");
-      expect(ran.stdout).not.toContain(room.canary);
-      expect(readFileSync(join(dataDir, "lancelot.sqlite"), "utf8")).toBe(room.canary);
+      writeFileSync(join(dataDir, "lancelot.sqlite"), fixture.canary);
+      const shell = start({}, { workspace: fixture.workspace, dataDir, protectedPaths: [] });
+      const ran = await runIn(
+        shell,
+        fixture.workspace,
+        "cat data/lancelot.sqlite; ls data; echo x > data/x; mv data away; rm -rf data; true",
+      );
+      expect(ran.stdout).not.toContain(fixture.canary);
+      expect(readFileSync(join(dataDir, "lancelot.sqlite"), "utf8")).toBe(fixture.canary);
       await shell.close();
       rmSync(dataDir, { recursive: true });
     });
@@ -197,7 +203,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       await new Promise((resolve) => made.once("exit", resolve));
       const workspace = join(folder, "tree");
       const settings = { read: () => ({ value: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null }) };
-      const shell = start({ settings }, { workspace, dataDir: room.dataDir, protectedPaths: [] });
+      const shell = start({ settings }, { workspace, dataDir: fixture.dataDir, protectedPaths: [] });
       const ran = await runIn(
         shell,
         workspace,
@@ -208,19 +214,19 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(existsSync(join(folder, "main/.git/hooks/pre-commit"))).toBe(false);
       expect(readFileSync(join(folder, "main/.git/config"), "utf8")).not.toContain("pager");
       // A worktree that the folder it names knows nothing of.
-      mkdirSync(join(room.outside, "worktrees/x"), { recursive: true });
-      for (const name of ["HEAD", "objects", "refs"]) writeFileSync(join(room.outside, name), "");
+      mkdirSync(join(fixture.outside, "worktrees/x"), { recursive: true });
+      for (const name of ["HEAD", "objects", "refs"]) writeFileSync(join(fixture.outside, name), "");
       const claimed = join(folder, "claimed");
       mkdirSync(claimed);
-      writeFileSync(join(claimed, ".git"), `gitdir: ${room.outside}/worktrees/x\n`);
-      const other = start({}, { workspace: claimed, dataDir: room.dataDir, protectedPaths: [] });
-      expect((await runIn(other, claimed, `cat ${room.outside}/secret.txt`)).stdout).toBe("");
-      for (const name of ["HEAD", "objects", "refs", "worktrees"]) rmSync(join(room.outside, name), { recursive: true });
+      writeFileSync(join(claimed, ".git"), `gitdir: ${fixture.outside}/worktrees/x\n`);
+      const other = start({}, { workspace: claimed, dataDir: fixture.dataDir, protectedPaths: [] });
+      expect((await runIn(other, claimed, `cat ${fixture.outside}/secret.txt`)).stdout).toBe("");
+      for (const name of ["HEAD", "objects", "refs", "worktrees"]) rmSync(join(fixture.outside, name), { recursive: true });
       rmSync(folder, { recursive: true });
     });
 
     it.each(["/", "/usr", "/etc"])("is not a folder of the system: %s", async (workspace) => {
-      const shell = start({}, { workspace, dataDir: room.dataDir, protectedPaths: [] });
+      const shell = start({}, { workspace, dataDir: fixture.dataDir, protectedPaths: [] });
       expect(await shell.probe()).toMatchObject({ status: "down" });
       await expect(runIn(shell, workspace, "true")).rejects.toMatchObject({
         code: "unavailable",
@@ -232,14 +238,22 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
   describe("commands", () => {
     it("run in a folder of the workspace and nowhere else", async () => {
       const shell = start();
-      for (const cwd of [room.outside, join(room.workspace, ".."), "/", join(room.workspace, "README.md"), join(room.workspace, "none")])
+      for (const cwd of [
+        fixture.outside,
+        join(fixture.workspace, ".."),
+        "/",
+        join(fixture.workspace, "README.md"),
+        join(fixture.workspace, "none"),
+      ])
         await expect(runIn(shell, cwd, "true")).rejects.toMatchObject({ code: "invalid_params" });
     });
 
     it("that are fifty at once give each its own", async () => {
       const shell = start();
       const all = await Promise.all(
-        Array.from({ length: 50 }, (_unused, index) => runIn(shell, room.workspace, `echo ${index}; exit ${index}`, { timeoutMs: 60_000 })),
+        Array.from({ length: 50 }, (_unused, index) =>
+          runIn(shell, fixture.workspace, `echo ${index}; exit ${index}`, { timeoutMs: 60_000 }),
+        ),
       );
       expect(all.map(({ stdout, result }) => [stdout, result.exitCode, result.killedOrphans])).toEqual(
         all.map((_ran, index) => [`${index}\n`, index, false]),
@@ -250,27 +264,29 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
     it("take along what they left while others run beside them, and nothing of the others'", async () => {
       const shell = start();
       const begun = Promise.withResolvers<void>();
-      const beside = runIn(shell, room.workspace, "(setsid sleep 5 &); sleep 2.5; ps | grep -c '[s]leep 5$'", { onStarted: begun.resolve });
+      const beside = runIn(shell, fixture.workspace, "(setsid sleep 5 &); sleep 2.5; ps | grep -c '[s]leep 5$'", {
+        onStarted: begun.resolve,
+      });
       await begun.promise;
       const daemons = await Promise.all([
-        runIn(shell, room.workspace, "setsid sleep 601 >/dev/null 2>&1 & echo a"),
-        runIn(shell, room.workspace, "setsid env -i sleep 602 >/dev/null 2>&1 & echo b"),
+        runIn(shell, fixture.workspace, "setsid sleep 601 >/dev/null 2>&1 & echo a"),
+        runIn(shell, fixture.workspace, "setsid env -i sleep 602 >/dev/null 2>&1 & echo b"),
       ]);
       expect(daemons.map(({ stdout, result }) => [stdout, result.killedOrphans])).toEqual([
         ["a\n", true],
         ["b\n", true],
       ]);
-      expect((await runIn(shell, room.workspace, "ps | grep '[s]leep 60'")).stdout).toBe("");
+      expect((await runIn(shell, fixture.workspace, "ps | grep '[s]leep 60'")).stdout).toBe("");
       expect(await beside).toMatchObject({ stdout: "1\n", result: { killedOrphans: true } });
     });
 
-    it("are stopped one by one while others go on", async () => {
+    it("are stopped one by one while others continue", async () => {
       const shell = start();
       const stop = new AbortController();
       const [stopped, timed, other] = await Promise.all([
-        runIn(shell, room.workspace, "echo x; sleep 600", { signal: stop.signal, onOutput: () => stop.abort() }),
-        runIn(shell, room.workspace, "sleep 600", { timeoutMs: 500 }),
-        runIn(shell, room.workspace, "sleep 2; echo over"),
+        runIn(shell, fixture.workspace, "echo x; sleep 600", { signal: stop.signal, onOutput: () => stop.abort() }),
+        runIn(shell, fixture.workspace, "sleep 600", { timeoutMs: 500 }),
+        runIn(shell, fixture.workspace, "sleep 2; echo over"),
       ]);
       expect([stopped.result.ended, timed.result.ended, other.result.ended, other.stdout]).toEqual([
         "stopped",
@@ -303,30 +319,30 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       const settings = { read: () => ({ value: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null }) };
       const shell = start({ egress: { grant }, settings });
       const ask = `exec 3<>/dev/tcp/127.0.0.1/3128 && printf 'CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n' >&3 && cat <&3; echo "$HTTPS_PROXY"; ls /run/lancelot`;
-      const other = await runIn(shell, room.workspace, ask);
+      const other = await runIn(shell, fixture.workspace, ask);
       expect(other.stdout).toBe("\nnonce\n");
-      const ran = await runIn(shell, room.workspace, ask, { network: true });
+      const ran = await runIn(shell, fixture.workspace, ask, { network: true });
       expect(ran.stdout).toMatch(/403 Forbidden[\s\S]*http:\/\/leave:word@127\.0\.0\.1:3128\negress\.sock\nnonce\n$/);
       expect(ran.result.killedOrphans).toBe(false);
       expect(heard[0]).toBe("CONNECT example.org:443 HTTP/1.1");
       expect(revoked).toBe(1);
-      expect((await runIn(shell, room.workspace, ask)).stdout).toBe("\nnonce\n");
+      expect((await runIn(shell, fixture.workspace, ask)).stdout).toBe("\nnonce\n");
       server.close();
       rmSync(folder, { recursive: true });
     });
 
     it("that use the network are refused without a proxy", async () => {
-      await expect(runIn(start(), room.workspace, "true", { network: true })).rejects.toMatchObject({ code: "unavailable" });
+      await expect(runIn(start(), fixture.workspace, "true", { network: true })).rejects.toMatchObject({ code: "unavailable" });
     });
   });
 
   describe("a host that is killed", () => {
     it("takes what it runs along, at once", async () => {
-      const ticks = join(room.workspace, "ticks");
+      const ticks = join(fixture.workspace, "ticks");
       const script = join(root, "test/support/engine/container-host/main.ts");
       const command =
         "trap '' TERM; (setsid sh -c 'while :; do echo tick >> ticks; sleep 0.02; done' &); while :; do echo x; sleep 0.1; done";
-      const child = spawn(projectNode(), [script, room.workspace, room.dataDir, host(), "host_killed", command], {
+      const child = spawn(projectNode(), [script, fixture.workspace, fixture.dataDir, host(), "host_killed", command], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       await until("it ticks", () => existsSync(ticks) && statSync(ticks).size > 20);
@@ -339,7 +355,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       );
       const size = statSync(ticks).size;
       const shell = start();
-      await runIn(shell, room.workspace, "sleep 0.3");
+      await runIn(shell, fixture.workspace, "sleep 0.3");
       expect(statSync(ticks).size).toBe(size);
       rmSync(ticks);
     });
@@ -347,7 +363,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
     it("is cleaned up after by the next, but not what living hosts and other data folders have", async () => {
       const label = (name: string, data: string) => ({ "lancelot.data": data, "lancelot.host": name, "lancelot.workspace": "x" });
       const mine = start();
-      await runIn(mine, room.workspace, "true");
+      await runIn(mine, fixture.workspace, "true");
       const data = (await ours())[0]?.Labels["lancelot.data"] ?? "";
       await mine.close();
       const create = async (name: string, of: string) =>
@@ -365,12 +381,12 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
         await create("host_dead", "somebody else's"),
         await create("host_tests", data),
       ];
-      mkdirSync(join(room.dataDir, "sandbox/host_dead"), { recursive: true });
+      mkdirSync(join(fixture.dataDir, "sandbox/host_dead"), { recursive: true });
       const shell = start({ hostAlive: (name) => name === "host_alive" });
       await shell.probe();
       const left = (await ours()).map(({ Id }) => Id);
       expect([dead, alive, others, forgotten].map((id) => left.includes(id))).toEqual([false, true, true, false]);
-      expect(existsSync(join(room.dataDir, "sandbox/host_dead"))).toBe(false);
+      expect(existsSync(join(fixture.dataDir, "sandbox/host_dead"))).toBe(false);
       for (const id of [alive, others]) await docker.getContainer(id).remove({ force: true });
     });
   });

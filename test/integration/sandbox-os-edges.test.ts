@@ -25,16 +25,16 @@ import { openOsShell } from "../support/sandbox/os-shell.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { quoted, runIn, until } from "../support/sandbox/run.ts";
 
-let room: SandboxFixture;
+let fixture: SandboxFixture;
 let shell: ShellProvider;
-const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
+const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, fixture.workspace, command, more);
 beforeEach(() => {
-  room = createSandboxFixture();
-  shell = openOsShell(room);
+  fixture = createSandboxFixture();
+  shell = openOsShell(fixture);
 });
 afterEach(async () => {
   await shell.close();
-  room.close();
+  fixture.close();
 });
 const git = (cwd: string, ...args: string[]) =>
   execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], {
@@ -56,8 +56,8 @@ describe("the end of the host", () => {
         cwd: process.argv[1], timeoutMs: 60_000, outputBytes: 1000, network: false,
         signal: new AbortController().signal, onOutput() {}, onStarted() {},
       });`;
-    const host = spawn(process.execPath, ["--input-type=module", "-e", script, room.workspace, room.dataDir], { stdio: "inherit" });
-    const ticks = join(room.workspace, "ticks");
+    const host = spawn(process.execPath, ["--input-type=module", "-e", script, fixture.workspace, fixture.dataDir], { stdio: "inherit" });
+    const ticks = join(fixture.workspace, "ticks");
     await until("it runs", () => existsSync(ticks) && statSync(ticks).size > 50);
     host.kill("SIGKILL");
     let size = -1;
@@ -67,10 +67,10 @@ describe("the end of the host", () => {
       return statSync(ticks).size === size;
     });
     // What stood in for files of the repository is left, and goes with the next start.
-    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(true);
+    expect(existsSync(join(fixture.workspace, ".git/commondir"))).toBe(true);
     expect(await run("echo alive")).toMatchObject({ stdout: "alive\n" });
-    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(false);
-    expect(readdirSync(join(room.dataDir, "sandbox")).filter((name) => !name.startsWith(`${process.pid}-`))).toEqual([]);
+    expect(existsSync(join(fixture.workspace, ".git/commondir"))).toBe(false);
+    expect(readdirSync(join(fixture.dataDir, "sandbox")).filter((name) => !name.startsWith(`${process.pid}-`))).toEqual([]);
   });
 
   it("by closing ends what runs and waits for it", async () => {
@@ -84,10 +84,10 @@ describe("the end of the host", () => {
 
 describe("protected files that are not there", () => {
   it("cannot be made, and leave no trace", async () => {
-    rmSync(join(room.workspace, ".vscode"), { recursive: true });
-    rmSync(join(room.workspace, ".mcp.json"));
-    rmSync(join(room.workspace, ".git/hooks"), { recursive: true });
-    const names = () => readdirSync(room.workspace, { recursive: true }).map(String).toSorted();
+    rmSync(join(fixture.workspace, ".vscode"), { recursive: true });
+    rmSync(join(fixture.workspace, ".mcp.json"));
+    rmSync(join(fixture.workspace, ".git/hooks"), { recursive: true });
+    const names = () => readdirSync(fixture.workspace, { recursive: true }).map(String).toSorted();
     const before = names();
     const ran = await run(`
       mkdir -p .vscode && echo x > .vscode/settings.json && echo MADE; echo x > .mcp.json && echo MADE; rm -rf .mcp.json .vscode
@@ -99,34 +99,34 @@ describe("protected files that are not there", () => {
   });
 
   it.each(["first", "last"])("stay protected for the command that began %s when the other ends", async (which) => {
-    rmSync(join(room.workspace, ".mcp.json"));
+    rmSync(join(fixture.workspace, ".mcp.json"));
     const tries = "sleep 1.2; echo x > .mcp.json && echo MADE; rm -rf .mcp.json; echo x > .mcp.json && echo MADE; true";
     const first = run(which === "first" ? tries : "sleep 0.6");
-    await until("it stands in", () => existsSync(join(room.workspace, ".mcp.json")));
+    await until("it stands in", () => existsSync(join(fixture.workspace, ".mcp.json")));
     const second = run(which === "first" ? "sleep 0.2" : tries);
     expect((await first).stdout + (await second).stdout).toBe("");
-    expect(existsSync(join(room.workspace, ".mcp.json"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, ".mcp.json"))).toBe(false);
   });
 
   it("leave what the owner makes of them meanwhile, and are taken up by no commit", async () => {
-    rmSync(join(room.workspace, ".vscode"), { recursive: true });
-    rmSync(join(room.workspace, ".git"), { recursive: true });
-    git(room.workspace, "init", "-q");
+    rmSync(join(fixture.workspace, ".vscode"), { recursive: true });
+    rmSync(join(fixture.workspace, ".git"), { recursive: true });
+    git(fixture.workspace, "init", "-q");
     const ran = await run("git add -A && git status --short; sleep 0.5", {
-      onOutput: () => writeFileSync(join(room.workspace, ".vscode/settings.json"), '{"mine":true}'),
+      onOutput: () => writeFileSync(join(fixture.workspace, ".vscode/settings.json"), '{"mine":true}'),
     });
     expect(ran.stdout).toBe("A  .mcp.json\nA  README.md\n");
-    expect(readFileSync(join(room.workspace, ".vscode/settings.json"), "utf8")).toBe('{"mine":true}');
+    expect(readFileSync(join(fixture.workspace, ".vscode/settings.json"), "utf8")).toBe('{"mine":true}');
   });
 });
 
 describe("links of the workspace", () => {
   it.each([
-    ["a protected file that is a link out", ".mcp.json", () => room.outside],
+    ["a protected file that is a link out", ".mcp.json", () => fixture.outside],
     ["a protected folder that is a link to what holds the workspace", ".git/hooks", () => ".."],
     ["one that leads nowhere", ".vscode/settings.json", () => "/nowhere"],
   ])("show nothing and stop nothing: %s", async (_name, at, target) => {
-    const path = join(room.workspace, at);
+    const path = join(fixture.workspace, at);
     rmSync(path, { recursive: true });
     symlinkSync(target(), path);
     const ran = await run(`cat ${at} ${at}/secret.txt ../project-evil/secret.txt ../data/lancelot.sqlite; ls ..`);
@@ -137,19 +137,19 @@ describe("links of the workspace", () => {
 
 describe("a work tree of another repository", () => {
   it("is committed in, and the repository's programs stay out of reach", async () => {
-    const main = join(room.outside, "main");
-    chmodSync(room.outside, 0o755);
+    const main = join(fixture.outside, "main");
+    chmodSync(fixture.outside, 0o755);
     mkdirSync(main);
     writeFileSync(join(main, "a"), "a\n");
     git(main, "init", "-q");
     git(main, "add", ".");
     git(main, "commit", "-qm", "one");
-    rmSync(room.workspace, { recursive: true });
-    git(main, "worktree", "add", "-q", room.workspace);
+    rmSync(fixture.workspace, { recursive: true });
+    git(main, "worktree", "add", "-q", fixture.workspace);
     const ran = await run(`
       echo b > b && git add b && git -c user.name=O -c user.email=o@example.org commit -qm two && git log --oneline | wc -l
       echo x > ${quoted(main)}/.git/hooks/pre-commit; echo x > ${quoted(main)}/.git/config; mv ${quoted(main)}/.git/hooks ${quoted(main)}/.git/h
-      cat ${quoted(main)}/a ${quoted(room.outside)}/secret.txt; true`);
+      cat ${quoted(main)}/a ${quoted(fixture.outside)}/secret.txt; true`);
     expect(ran.stdout).toBe("2\n");
     expect(existsSync(join(main, ".git/hooks/pre-commit"))).toBe(false);
     expect(readFileSync(join(main, ".git/config"), "utf8")).toContain("[core]");
@@ -157,24 +157,24 @@ describe("a work tree of another repository", () => {
   });
 
   it("is not made of one that knows nothing of it", async () => {
-    const other = join(room.outside, "other");
+    const other = join(fixture.outside, "other");
     mkdirSync(other);
     git(other, "init", "-q");
-    rmSync(join(room.workspace, ".git"), { recursive: true });
-    writeFileSync(join(room.workspace, ".git"), `gitdir: ${other}/.git\n`);
+    rmSync(join(fixture.workspace, ".git"), { recursive: true });
+    writeFileSync(join(fixture.workspace, ".git"), `gitdir: ${other}/.git\n`);
     await expect(run("true")).rejects.toMatchObject({ code: "denied" });
   });
 
   it("works as usual in an ordinary repository", async () => {
-    rmSync(join(room.workspace, ".git"), { recursive: true });
-    git(room.workspace, "init", "-q");
+    rmSync(join(fixture.workspace, ".git"), { recursive: true });
+    git(fixture.workspace, "init", "-q");
     const ran = await run(
       "git add README.md && git -c user.name=O -c user.email=o@example.org commit -qm one && git status --short && git log --format=%s",
     );
     expect(ran.stdout).toBe("?? .mcp.json\n?? .vscode/\none\n");
     expect(ran.stderr).toBe("");
-    expect(git(room.workspace, "log", "--format=%s")).toBe("one\n");
-    expect(existsSync(join(room.workspace, ".git/commondir"))).toBe(false);
+    expect(git(fixture.workspace, "log", "--format=%s")).toBe("one\n");
+    expect(existsSync(join(fixture.workspace, ".git/commondir"))).toBe(false);
   });
 });
 
@@ -262,14 +262,14 @@ END`);
   });
 
   it("shows more folders where the owner named them, to read alone", async () => {
-    const toolchain = join(room.outside, "toolchain");
+    const toolchain = join(fixture.outside, "toolchain");
     mkdirSync(toolchain);
     writeFileSync(join(toolchain, "tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
-    const other = openOsShell(room, { readable: () => [toolchain] });
+    const other = openOsShell(fixture, { readable: () => [toolchain] });
     const ran = await runIn(
       other,
-      room.workspace,
-      `${quoted(toolchain)}/tool; echo x > ${quoted(toolchain)}/x; cat ${quoted(room.outside)}/secret.txt`,
+      fixture.workspace,
+      `${quoted(toolchain)}/tool; echo x > ${quoted(toolchain)}/x; cat ${quoted(fixture.outside)}/secret.txt`,
     );
     expect(ran.stdout).toBe("tool\n");
     expect(readdirSync(toolchain)).toEqual(["tool"]);
@@ -277,21 +277,22 @@ END`);
   });
 
   it("hides the data folder where it lies in the workspace", async () => {
-    const inside = join(room.workspace, ".lancelot");
+    const inside = join(fixture.workspace, ".lancelot");
     mkdirSync(inside);
-    writeFileSync(join(inside, "lancelot.sqlite"), room.canary);
-    const other = openOsShell(room, { dataDir: inside });
-    const ran = await runIn(other, room.workspace, "ls -A .lancelot; cat .lancelot/lancelot.sqlite; echo x > .lancelot/x");
+    writeFileSync(join(inside, "lancelot.sqlite"), fixture.canary);
+    const other = openOsShell(fixture, { dataDir: inside });
+    const ran = await runIn(other, fixture.workspace, "ls -A .lancelot; cat .lancelot/lancelot.sqlite; echo x > .lancelot/x");
     expect(ran.stdout).toBe("");
     expect(existsSync(join(inside, "x"))).toBe(false);
     await other.close();
   });
 
   it.each([["the home folder"], ["what holds it"], ["the whole disk"], ["the system"]])("does not open on %s", async (what) => {
-    const home = join(room.workspace, "home");
+    const home = join(fixture.workspace, "home");
     mkdirSync(home);
-    const workspace = { "the home folder": home, "what holds it": room.workspace, "the whole disk": "/", "the system": "/usr" }[what] ?? "";
-    const other = openOsShell(room, { workspace, env: { ...process.env, HOME: home } });
+    const workspace =
+      { "the home folder": home, "what holds it": fixture.workspace, "the whole disk": "/", "the system": "/usr" }[what] ?? "";
+    const other = openOsShell(fixture, { workspace, env: { ...process.env, HOME: home } });
     await expect(runIn(other, workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
     await other.close();
   });
@@ -299,25 +300,24 @@ END`);
 
 describe("where there is no sandbox", () => {
   const program = (text: string) => {
-    const path = join(room.outside, "bwrap");
+    const path = join(fixture.outside, "bwrap");
     writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     return path;
   };
 
   it("says what to install", async () => {
-    const other = openOsShell(room, { program: join(room.outside, "none") });
+    const other = openOsShell(fixture, { program: join(fixture.outside, "none") });
     expect(await other.probe()).toMatchObject({
       status: "down",
-      message: "Commands cannot be isolated here, because bubblewrap is not installed.",
       nextStep: expect.stringMatching(/bubblewrap/) as string,
     });
     const started: string[] = [];
-    await expect(runIn(other, room.workspace, "echo x > ran", { onStarted: () => void started.push("yes") })).rejects.toMatchObject({
+    await expect(runIn(other, fixture.workspace, "echo x > ran", { onStarted: () => void started.push("yes") })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("bubblewrap") as string,
     });
     expect(started).toEqual([]);
-    expect(existsSync(join(room.workspace, "ran"))).toBe(false);
+    expect(existsSync(join(fixture.workspace, "ran"))).toBe(false);
   });
 
   it.each([
@@ -326,8 +326,8 @@ describe("where there is no sandbox", () => {
     ["/proc cannot be mounted", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /container/],
     ["something is gone", "bwrap: Can't find source path /x/y: No such file or directory", /no longer exists/],
     ["it fails in another way", "bwrap: Something else", /Something else/],
-  ])("says what to do when %s", async (_name, said, words) => {
-    const other = openOsShell(room, {
+  ])("says what to do when %s", async (_name, said, expectedText) => {
+    const other = openOsShell(fixture, {
       program: program(
         `case "$1" in --version) echo bubblewrap 0.8.0;; --help) echo "--size BYTES --disable-userns";; *) echo "${said}" >&2; exit 1;; esac`,
       ),
@@ -335,37 +335,37 @@ describe("where there is no sandbox", () => {
     const health = await other.probe();
     expect(health).toMatchObject({
       status: "down",
-      message: expect.stringMatching(words) as string,
+      message: expect.stringMatching(expectedText) as string,
       nextStep: expect.any(String) as string,
     });
-    await expect(runIn(other, room.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
+    await expect(runIn(other, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("tells of an older one what is missing", async () => {
-    const other = openOsShell(room, {
+  it("reports what an older one lacks", async () => {
+    const other = openOsShell(fixture, {
       program: program(`case "$1" in --version) echo bubblewrap 0.6.1;; --help) echo nothing;; *) exec bwrap "$@";; esac`),
     });
     expect(await other.probe()).toMatchObject({ status: "degraded", message: expect.stringContaining("older than 0.7") as string });
     expect(other.version()).toBe("0.6.1");
-    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+    expect((await runIn(other, fixture.workspace, "echo works")).stdout).toBe("works\n");
   });
 
   it("refuses before the beginning when the sandbox breaks later", async () => {
-    const broken = join(room.outside, "broken");
-    const other = openOsShell(room, {
+    const broken = join(fixture.outside, "broken");
+    const other = openOsShell(fixture, {
       program: program(`[ -e ${quoted(broken)} ] && { echo "bwrap: clone failed" >&2; exit 1; }; exec bwrap "$@"`),
     });
-    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+    expect((await runIn(other, fixture.workspace, "echo works")).stdout).toBe("works\n");
     writeFileSync(broken, "");
-    await expect(runIn(other, room.workspace, "echo works")).rejects.toMatchObject({ code: "unavailable" });
+    await expect(runIn(other, fixture.workspace, "echo works")).rejects.toMatchObject({ code: "unavailable" });
     rmSync(broken);
-    expect((await runIn(other, room.workspace, "echo works")).stdout).toBe("works\n");
+    expect((await runIn(other, fixture.workspace, "echo works")).stdout).toBe("works\n");
   });
 
-  it("tells of a sandbox that was taken away under a command that it is lost", async () => {
+  it("reports a sandbox that was removed under a command as lost", async () => {
     const pids = join(tmpdir(), `lancelot-pid-${process.pid}`);
-    const other = openOsShell(room, { program: program(`echo $$ > ${quoted(pids)}; exec bwrap "$@"`) });
-    const ran = await runIn(other, room.workspace, "echo begun; sleep 600", {
+    const other = openOsShell(fixture, { program: program(`echo $$ > ${quoted(pids)}; exec bwrap "$@"`) });
+    const ran = await runIn(other, fixture.workspace, "echo begun; sleep 600", {
       onOutput: () => process.kill(Number(readFileSync(pids, "utf8")), "SIGKILL"),
     });
     rmSync(pids);

@@ -11,25 +11,25 @@ import { quoted, runIn } from "../support/sandbox/run.ts";
 // Seatbelt itself is on macOS alone, and is not run here. What is: the profile's text, that a sandbox which does not hold is found out
 // before anything is run in it, and how commands are started and ended, with bubblewrap in the place of sandbox-exec.
 
-let room: SandboxFixture;
+let fixture: SandboxFixture;
 let home: string;
 beforeEach(() => {
-  room = createSandboxFixture();
-  home = join(room.outside, "home");
+  fixture = createSandboxFixture();
+  home = join(fixture.outside, "home");
   mkdirSync(home);
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 /** A program in the place of `sandbox-exec -p PROFILE`. */
 function program(text: string): string {
-  const path = join(room.outside, "sandbox-exec");
+  const path = join(fixture.outside, "sandbox-exec");
   writeFileSync(path, `#!/bin/sh\n[ "$1" = -p ] || exit 64\nprofile=$2\nshift 2\n${text}\n`, { mode: 0o755 });
   return path;
 }
-const open = (text: string) => openOsShell(room, { platform: "darwin", program: program(text), env: { ...process.env, HOME: home } });
+const open = (text: string) => openOsShell(fixture, { platform: "darwin", program: program(text), env: { ...process.env, HOME: home } });
 /** Bubblewrap with what the look at a sandbox tries closed; the rest is open. */
 const holding = () => {
-  const [root, outside, workspace] = [join(room.workspace, ".."), room.outside, room.workspace].map(quoted);
+  const [root, outside, workspace] = [join(fixture.workspace, ".."), fixture.outside, fixture.workspace].map(quoted);
   const mounts = `--ro-bind / / --dev-bind /dev /dev --proc /proc --bind /tmp /tmp --ro-bind ${root} ${root} --tmpfs ${outside} --bind ${workspace} ${workspace}`;
   return `exec bwrap --unshare-net --die-with-parent ${mounts} -- "$@"`;
 };
@@ -39,15 +39,15 @@ describe("a sandbox of macOS that does not hold", () => {
     ["lets everything through", 'exec "$@"', /reads the home folder, writes beside the workspace, reaches the network/],
     ["cannot be started", "echo 'sandbox_apply: Operation not permitted' >&2; exit 71", /sandbox_apply/],
     ["is not there", null, /is not there/],
-  ])("is found out and runs nothing: it %s", async (_name, text, words) => {
+  ])("is found out and runs nothing: it %s", async (_name, text, expectedText) => {
     const shell =
       text === null
-        ? openOsShell(room, { platform: "darwin", program: join(room.outside, "none"), env: { ...process.env, HOME: home } })
+        ? openOsShell(fixture, { platform: "darwin", program: join(fixture.outside, "none"), env: { ...process.env, HOME: home } })
         : open(text);
-    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringMatching(words) as string });
-    await expect(runIn(shell, room.workspace, "echo x > ran")).rejects.toMatchObject({ code: "unavailable" });
-    expect(existsSync(join(room.workspace, "ran"))).toBe(false);
-    expect(readdirSync(join(room.workspace, "..")).filter((name) => name.startsWith("lancelot-probe"))).toEqual([]);
+    expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringMatching(expectedText) as string });
+    await expect(runIn(shell, fixture.workspace, "echo x > ran")).rejects.toMatchObject({ code: "unavailable" });
+    expect(existsSync(join(fixture.workspace, "ran"))).toBe(false);
+    expect(readdirSync(join(fixture.workspace, "..")).filter((name) => name.startsWith("lancelot-probe"))).toEqual([]);
     await shell.close();
   });
 });
@@ -56,18 +56,18 @@ describe("one that holds", () => {
   it("runs commands to their end and takes along what they leave", async () => {
     const shell = open(holding());
     expect(await shell.probe()).toMatchObject({ status: "degraded", message: expect.stringContaining("memory") as string });
-    const ran = await runIn(shell, room.workspace, 'echo out; echo err >&2; cat; echo a > "$HOME/a" && cat "$HOME/a"; exit 3');
+    const ran = await runIn(shell, fixture.workspace, 'echo out; echo err >&2; cat; echo a > "$HOME/a" && cat "$HOME/a"; exit 3');
     expect(ran).toMatchObject({
       stdout: "out\na\n",
       stderr: "err\n",
       started: 1,
       result: { exitCode: 3, ended: "exit", killedOrphans: false },
     });
-    expect((await runIn(shell, room.workspace, "sleep 600", { timeoutMs: 500 })).result).toMatchObject({
+    expect((await runIn(shell, fixture.workspace, "sleep 600", { timeoutMs: 500 })).result).toMatchObject({
       ended: "timeout",
       exitCode: null,
     });
-    expect((await runIn(shell, room.workspace, "env")).stdout).not.toContain(room.canary);
+    expect((await runIn(shell, fixture.workspace, "env")).stdout).not.toContain(fixture.canary);
     await shell.close();
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith("lancelot-command-"))).toEqual([]);
   });
@@ -127,9 +127,9 @@ describe("the profile", () => {
 });
 
 it("on another system there is none, and it says what to use", async () => {
-  const shell = openOsShell(room, { platform: "win32" });
+  const shell = openOsShell(fixture, { platform: "win32" });
   expect(await shell.probe()).toMatchObject({ status: "down", nextStep: expect.stringContaining("WSL") as string });
-  await expect(runIn(shell, room.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
+  await expect(runIn(shell, fixture.workspace, "true")).rejects.toMatchObject({ code: "unavailable" });
   await shell.close();
   rmSync(home, { recursive: true });
 });

@@ -12,28 +12,29 @@ import { openOsShell } from "../support/sandbox/os-shell.ts";
 // As whoever runs the tests: in CI root, in a workspace of somebody else's.
 isolationCases("bubblewrap", {
   memoryEnds: process.getuid?.() === 0 && findControlGroups() !== null ? "memory" : "either",
-  open: (room, limits) => Promise.resolve(openOsShell(room, { limits: () => limits })),
+  open: (fixture, limits) => Promise.resolve(openOsShell(fixture, { limits: () => limits })),
 });
 
 // In a container an owner is often root, in a workspace of root's: then nothing outside tells a command from the owner but the sandbox.
 if (process.getuid?.() === 0)
   describe("bubblewrap as root in root's own workspace", () => {
-    let room: SandboxFixture;
+    let fixture: SandboxFixture;
     let shell: ShellProvider;
-    const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, room.workspace, command, more);
+    const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(shell, fixture.workspace, command, more);
     beforeAll(() => {
-      room = createSandboxFixture();
-      for (const name of ["", ...readdirSync(room.workspace, { recursive: true }).map(String)]) chownSync(join(room.workspace, name), 0, 0);
-      shell = openOsShell(room);
+      fixture = createSandboxFixture();
+      for (const name of ["", ...readdirSync(fixture.workspace, { recursive: true }).map(String)])
+        chownSync(join(fixture.workspace, name), 0, 0);
+      shell = openOsShell(fixture);
     });
     afterAll(async () => {
       await shell.close();
-      room.close();
+      fixture.close();
     });
 
     it("a command is nobody's root, and what it makes is root's", async () => {
       expect(await run("id -u; touch made; stat -c %u made")).toMatchObject({ stdout: "1000\n1000\n" });
-      expect(statSync(join(room.workspace, "made")).uid).toBe(0);
+      expect(statSync(join(fixture.workspace, "made")).uid).toBe(0);
     });
 
     it("it writes no setting of the kernel and reads nothing that is root's alone", async () => {
@@ -43,9 +44,9 @@ if (process.getuid?.() === 0)
         cat /etc/shadow /proc/kmsg /proc/1/environ 2>/dev/null | head -c 100; ls /root /var/lib /etc/ssl/private 2>/dev/null
         cat /proc/keys 2>/dev/null | wc -l; mknod disk b 254 0 && echo MADE; true`);
       expect(ran.stdout).not.toMatch(/MADE|root:/);
-      expect(ran.stdout).not.toContain(room.canary);
+      expect(ran.stdout).not.toContain(fixture.canary);
       expect(ran.stdout.split("\n").filter((line) => line.startsWith("/proc/sys") || /sysrq|kcore|kmsg/.test(line))).toEqual([]);
-      expect(existsSync(join(room.workspace, "disk"))).toBe(false);
+      expect(existsSync(join(fixture.workspace, "disk"))).toBe(false);
     });
 
     it("its processes and their memory are limited all the same", async () => {

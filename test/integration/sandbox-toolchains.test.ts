@@ -6,22 +6,22 @@ import { createSandbox } from "../../agent-server/sandbox/sandbox.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 
-let room: SandboxFixture;
+let fixture: SandboxFixture;
 beforeEach(() => {
-  room = createSandboxFixture();
+  fixture = createSandboxFixture();
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 it("a program that a tool manager keeps in the home folder runs in the OS sandbox; what lies beside it is not seen", async () => {
-  const home = room.outside;
+  const home = fixture.outside;
   const programs = join(home, ".nvm/versions/node/v99/bin");
   mkdirSync(programs, { recursive: true });
   writeFileSync(join(programs, "newer"), "#!/bin/sh\necho version 99 rust at $RUSTUP_HOME\n");
   chmodSync(join(programs, "newer"), 0o755);
   mkdirSync(join(home, ".rustup"));
   const sandbox = createSandbox({
-    workspace: room.workspace,
-    dataDir: room.dataDir,
+    workspace: fixture.workspace,
+    dataDir: fixture.dataDir,
     configDir: productPaths().configDir,
     hostId: "host_tests",
     hostAlive: () => true,
@@ -38,8 +38,8 @@ it("a program that a tool manager keeps in the home folder runs in the OS sandbo
   const os = sandbox.shells.find(({ place }) => place === "os_sandbox");
   let said = "";
   const result = await os?.run({
-    command: `newer; cat '${join(room.outside, "secret.txt")}' 2>&1; echo x > '${join(programs, "newer")}'; echo end`,
-    cwd: room.workspace,
+    command: `newer; cat '${join(fixture.outside, "secret.txt")}' 2>&1; echo x > '${join(programs, "newer")}'; echo end`,
+    cwd: fixture.workspace,
     timeoutMs: 30_000,
     outputBytes: 10_000,
     network: false,
@@ -51,7 +51,7 @@ it("a program that a tool manager keeps in the home folder runs in the OS sandbo
   });
   expect(result).toMatchObject({ exitCode: 0, ended: "exit" });
   expect(said).toContain(`version 99 rust at ${join(home, ".rustup")}\n`);
-  expect(said).not.toContain(room.canary);
+  expect(said).not.toContain(fixture.canary);
   expect(said).toMatch(/Read-only file system/);
   for (const shell of sandbox.shells) await shell.close();
   await sandbox.close();

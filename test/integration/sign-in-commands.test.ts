@@ -17,7 +17,7 @@ interface AddressLike {
 
 // The editor, as far as these commands use it: its browser is `open`.
 const editor = vi.hoisted(() => ({
-  told: [] as string[],
+  reported: [] as string[],
   pick: "",
   uiKind: 1,
   open: (_url: string): void => undefined,
@@ -26,7 +26,7 @@ const editor = vi.hoisted(() => ({
 }));
 vi.mock("vscode", () => {
   const t = (text: string, ...args: unknown[]) => text.replace(/\{(\d+)\}/g, (_, index: string) => String(args[Number(index)]));
-  const tell = (text: string) => Promise.resolve(void editor.told.push(text));
+  const tell = (text: string) => Promise.resolve(void editor.reported.push(text));
   return {
     l10n: { t },
     UIKind: { Desktop: 1, Web: 2 },
@@ -78,7 +78,7 @@ describe("signing in from the editor", () => {
 
   beforeEach(async () => {
     for (const kind of ["info", "warn"] as const) vi.spyOn(console, kind).mockImplementation(() => undefined);
-    Object.assign(editor, { told: [], pick: "Anthropic", uiKind: 1 });
+    Object.assign(editor, { reported: [], pick: "Anthropic", uiKind: 1 });
     dataDir = mkdtempSync(join(tmpdir(), "lancelot-sign-in-"));
     server = await startOAuthServer(3_600, ["http://127.0.0.1/oauth/callback", address]);
     mkdirSync(join(dataDir, "config"));
@@ -124,11 +124,11 @@ describe("signing in from the editor", () => {
   it("opens the browser, waits, and says that it is done; signing out withdraws it", async () => {
     editor.open = (url) => void server.agree(url);
     await commands["lancelot.signIn"]?.();
-    expect(editor.told).toEqual([expect.stringContaining("Anthropic")]);
+    expect(editor.reported).toEqual([expect.stringContaining("Anthropic")]);
     const token = await oauth.token("anthropic");
     expect(await server.knows(token?.accessToken ?? "")).toBe(true);
     await commands["lancelot.signOut"]?.();
-    expect(editor.told).toHaveLength(2);
+    expect(editor.reported).toHaveLength(2);
     expect(await server.knows(token?.accessToken ?? "")).toBe(false);
   });
 
@@ -138,25 +138,25 @@ describe("signing in from the editor", () => {
       void server.agree(url).then(({ redirect }) => editor.answer({ path: "/oauth", toString: () => redirect }));
     };
     await commands["lancelot.signIn"]?.();
-    expect(editor.told).toEqual([expect.stringContaining("Anthropic")]);
+    expect(editor.reported).toEqual([expect.stringContaining("Anthropic")]);
     expect(await oauth.token("anthropic")).not.toBeNull();
   });
 
   it("a refusal is told, and the owner can give up waiting", async () => {
     editor.open = (url) => void server.refuse(url);
     await commands["lancelot.signIn"]?.();
-    expect(editor.told).toEqual([expect.stringContaining("Anthropic")]);
+    expect(editor.reported).toEqual([expect.stringContaining("Anthropic")]);
     editor.open = () => setImmediate(() => editor.cancel());
     await commands["lancelot.signIn"]?.();
-    expect(editor.told).toHaveLength(1);
+    expect(editor.reported).toHaveLength(1);
     await vi.waitFor(async () => expect((await oauth.status())[0]?.status).toBe("signed_out"));
   });
 
-  it("one that is switched off says how to switch it on", async () => {
+  it("one that is turned off says how to turn it on", async () => {
     editor.pick = "Google";
     await commands["lancelot.signIn"]?.();
-    expect(editor.told[0]).toContain("GOOGLE_OAUTH");
+    expect(editor.reported[0]).toContain("GOOGLE_OAUTH");
     await commands["lancelot.signOut"]?.();
-    expect(editor.told).toHaveLength(2);
+    expect(editor.reported).toHaveLength(2);
   });
 });

@@ -299,9 +299,9 @@ describe("what stands in its way is said", () => {
       "unavailable",
       "providers.anthropic",
     ],
-  ])("%s", async (_name, prepare, code, words) => {
+  ])("%s", async (_name, prepare, code, expectedText) => {
     const { oauth } = open(prepare());
-    await expect(oauth.initiate("anthropic")).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+    await expect(oauth.initiate("anthropic")).rejects.toMatchObject({ code, message: expect.stringContaining(expectedText) });
     expect((await stateOf(oauth))?.problem).toBeTruthy();
   });
 });

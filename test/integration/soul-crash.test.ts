@@ -9,8 +9,8 @@ const pushFree = shippedSoul.replace("    - push\n", "");
 const pushing = { kind: "push", capability: "repo_ops", action: "push", tags: ["push"] } as const;
 
 describe("a host killed while it activates a soul", () => {
-  let room: SoulFixture;
-  afterEach(() => room.dispose());
+  let fixture: SoulFixture;
+  afterEach(() => fixture.dispose());
 
   async function activateAndDie(base: string, id: string, step: string): Promise<string | null> {
     const child = spawn(process.execPath, [join(import.meta.dirname, "../support/soul-activate.ts"), base, id, step], {
@@ -25,16 +25,16 @@ describe("a host killed while it activates a soul", () => {
     ["written", "v1"],
     ["pointed", "v2"],
   ])("when it was %s: soul %s is in force, in the window that lives and after a restart", async (step, version) => {
-    room = createSoulFixture();
-    const { id } = room.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
-    room.soul.approve(id);
-    expect(await activateAndDie(room.base, id, step)).toBe("SIGKILL");
+    fixture = createSoulFixture();
+    const { id } = fixture.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
+    fixture.soul.approve(id);
+    expect(await activateAndDie(fixture.base, id, step)).toBe("SIGKILL");
 
     // The other window decides by what ACTIVE says, before anybody has put things right.
-    expect(room.soul.active()?.version).toBe(version);
-    expect(room.soul.active()?.requiresApproval(pushing) === null).toBe(version === "v2");
+    expect(fixture.soul.active()?.version).toBe(version);
+    expect(fixture.soul.active()?.requiresApproval(pushing) === null).toBe(version === "v2");
 
-    const next = room.beside();
+    const next = fixture.beside();
     try {
       next.ledger.reconcile();
       expect(next.soul.status()).toMatchObject({
@@ -49,7 +49,7 @@ describe("a host killed while it activates a soul", () => {
       expect(next.receipts().at(-1)).toBe(version === "v2" ? "soul.activate success" : "soul.activate failure");
       expect(await next.ledger.verify()).toMatchObject({ ok: true });
       if (version === "v1") expect(next.soul.activate(id).toVersion).toBe("v2");
-      expect(room.soul.active()?.requiresApproval(pushing)).toBeNull();
+      expect(fixture.soul.active()?.requiresApproval(pushing)).toBeNull();
       expect(next.read("soul_versions/soul_v2.yaml")).toBe(pushFree.replace("version: v1", "version: v2"));
     } finally {
       next.close();
@@ -57,11 +57,11 @@ describe("a host killed while it activates a soul", () => {
   });
 
   it("keeps no other window from activating afterwards", async () => {
-    room = createSoulFixture();
-    const { id } = room.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
-    room.soul.approve(id);
-    expect(await activateAndDie(room.base, id, "written")).toBe("SIGKILL");
-    expect(room.soul.activate(id)).toMatchObject({ status: "activated", toVersion: "v2" });
-    expect(room.soul.active()?.version).toBe("v2");
+    fixture = createSoulFixture();
+    const { id } = fixture.soul.propose({ yaml: pushFree, reason: "A test.", by: "owner", questId: null });
+    fixture.soul.approve(id);
+    expect(await activateAndDie(fixture.base, id, "written")).toBe("SIGKILL");
+    expect(fixture.soul.activate(id)).toMatchObject({ status: "activated", toVersion: "v2" });
+    expect(fixture.soul.active()?.version).toBe("v2");
   });
 });

@@ -33,7 +33,7 @@ describe("lancelot chat asks", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  const words = ["chat", "Please delete a.txt.", "--workspace"];
+  const commandArgs = ["chat", "Please delete a.txt.", "--workspace"];
 
   async function chat(program: string, args: string[], typed?: string): Promise<{ code: number | null; output: string }> {
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], cwd: base });
@@ -43,10 +43,10 @@ describe("lancelot chat asks", () => {
     const [code] = (await once(child, "exit")) as [number | null];
     return { code, output };
   }
-  const withoutTerminal = () => chat(process.execPath, [cli, ...words, workspace, "--data", data]);
+  const withoutTerminal = () => chat(process.execPath, [cli, ...commandArgs, workspace, "--data", data]);
   /** `script` gives the program a terminal; answers are typed as a person would. */
   const atTerminal = (typed: string) => {
-    const line = [process.execPath, cli, ...words, workspace, "--data", data].map((word) => `'${word}'`).join(" ");
+    const line = [process.execPath, cli, ...commandArgs, workspace, "--data", data].map((word) => `'${word}'`).join(" ");
     return chat("script", ["-qec", line, "/dev/null"], typed);
   };
 
@@ -91,7 +91,7 @@ describe("lancelot chat asks", () => {
     await window.call("soul.approve", { id });
     await window.call("soul.activate", { id });
     await window.close();
-    const { output } = await chat(process.execPath, [cli, ...words, workspace, "--data", data, "--yes-tier", "T3"]);
+    const { output } = await chat(process.execPath, [cli, ...commandArgs, workspace, "--data", data, "--yes-tier", "T3"]);
     expect(output).toContain("Delete a.txt  [T3]");
     expect(output).toContain("(approval_rules.channels: war_room, chat)");
     expect(existsSync(join(workspace, "a.txt"))).toBe(true);

@@ -101,13 +101,13 @@ describe("lancelot chat", () => {
     const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     expect((await runCli(["key", "set", "ANTHROPIC_API_KEY", "--data", data.path], { input: `${key}\n` })).code).toBe(0);
     expect((await runCli(["key", "list", "--data", data.path])).stdout).toBe("ANTHROPIC_API_KEY\n");
-    const told = JSON.parse((await runCli(["call", "receipts.search", '{"query":"vault"}', "--data", data.path])).stdout) as {
+    const reported = JSON.parse((await runCli(["call", "receipts.search", '{"query":"vault"}', "--data", data.path])).stdout) as {
       items: { actionName: string }[];
     };
-    expect(told.items.filter(({ actionName }) => actionName === "vault.set")).toMatchObject([
+    expect(reported.items.filter(({ actionName }) => actionName === "vault.set")).toMatchObject([
       { actionName: "vault.set", status: "success", inputs: { title: "ANTHROPIC_API_KEY" } },
     ]);
-    expect(told.items.map(({ actionName }) => actionName)).toContain("security.vault");
+    expect(reported.items.map(({ actionName }) => actionName)).toContain("security.vault");
     const found = spawnSync("grep", ["-rl", "abcdefghijklmnopqrstuvwxyz0123456789", data.path], { encoding: "utf8" });
     expect(found.stdout).toBe("");
   });

@@ -12,15 +12,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function run(words: readonly string[], more: NodeJS.ProcessEnv = {}) {
+function run(args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), ...more };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: join(folder, "shop"), encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: join(folder, "shop"), encoding: "utf8", env });
   return { status, stdout, stderr };
 }
-const memory = (...words: string[]) => run(["memory", ...words]);
-const json = (...words: string[]): unknown => JSON.parse(memory(...words, "--json").stdout);
-const done = (...words: string[]): string => {
-  const { status, stdout, stderr } = memory(...words);
+const memory = (...args: string[]) => run(["memory", ...args]);
+const json = (...args: string[]): unknown => JSON.parse(memory(...args, "--json").stdout);
+const done = (...args: string[]): string => {
+  const { status, stdout, stderr } = memory(...args);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return stdout;
 };
@@ -86,7 +86,7 @@ describe("lancelot memory", () => {
 
   it("writes files and reads them again, here and in another data folder", () => {
     done("remember", "The build needs Node 22.");
-    const files = ["export", "export markdown", "backup"].map((words) => /exports\/(\S+)/u.exec(done(...words.split(" ")))?.[1] ?? "");
+    const files = ["export", "export markdown", "backup"].map((args) => /exports\/(\S+)/u.exec(done(...args.split(" ")))?.[1] ?? "");
     expect(readdirSync(join(folder, "data/exports")).toSorted()).toEqual(files.toSorted());
     for (const file of files)
       expect(memory("import", file)).toMatchObject({
@@ -144,8 +144,8 @@ describe("lancelot memory", () => {
     ["a file that is not there", ["import", "nowhere.jsonl"], /file/u],
     ["another format", ["export", "pdf"], /lancelot memory export \[markdown\|jsonl\]/u],
     ["too many words", ["core", "human"], /lancelot memory core/u],
-  ])("says what to do about %s", (_name, words, said) => {
-    const { status, stdout, stderr } = memory(...words);
+  ])("says what to do about %s", (_name, args, said) => {
+    const { status, stdout, stderr } = memory(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toMatch(said);
   });

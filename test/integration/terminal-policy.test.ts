@@ -13,13 +13,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-function explain(...words: string[]) {
+function explain(...args: string[]) {
   const place = ["--workspace", join(base, "proj"), "--data", join(base, "data")];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, "policy", ...words, ...place], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, "policy", ...args, ...place], { encoding: "utf8" });
   return { status, stdout, stderr };
 }
 
-it("tells that an ordinary command runs, and by which rule", () => {
+it("reports that an ordinary command runs, and by which rule", () => {
   const { status, stdout } = explain("explain", "git status && npm test");
   expect(stdout).toContain("This command ");
   expect(stdout).toContain("[command.git.read]");

@@ -13,10 +13,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...words: string[]) {
+function lancelot(...args: string[]) {
   const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) };
-  const input = words[0] === "key" ? "abcdefgh12345678\n" : "";
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: folder, encoding: "utf8", env, input });
+  const input = args[0] === "key" ? "abcdefgh12345678\n" : "";
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", env, input });
   return { status, stdout, stderr };
 }
 
@@ -32,7 +32,7 @@ function exported(): { file: string; keyId: string } {
 }
 
 describe("lancelot receipts verify FILE", () => {
-  it("checks an export without a data folder, tells the key, and counts a named key alone", () => {
+  it("checks an export without a data folder, reports the key, and counts a named key alone", () => {
     const { file, keyId } = exported();
     rmSync(join(folder, "data"), { recursive: true });
     expect(lancelot("receipts", "verify", file)).toMatchObject({
@@ -61,9 +61,9 @@ describe("lancelot receipts verify FILE", () => {
     ["too much", ["verify", "a", "b", "c"], /lancelot receipts verify/],
     ["another word", ["bless"], /lancelot receipts verify/],
     ["another format", ["export", "xml"], /lancelot receipts verify/],
-  ])("says what is wrong with %s", (_, words, message) => {
+  ])("says what is wrong with %s", (_, args, message) => {
     writeFileSync(join(folder, "package.json"), '{"name":"x"}\n');
-    const result = lancelot("receipts", ...words);
+    const result = lancelot("receipts", ...args);
     expect(result).toMatchObject({ status: 1, stderr: expect.stringMatching(message) as string });
   });
 });
@@ -96,11 +96,11 @@ describe("lancelot receipts verify", () => {
   it("hides its own keys from the owner", () => {
     exported();
     expect(lancelot("key", "list").stdout).not.toContain("LANCELOT_LEDGER");
-    for (const words of [
+    for (const args of [
       ["delete", "LANCELOT_LEDGER_KEY"],
       ["set", "LANCELOT_LEDGER_HEADS"],
     ])
-      expect(lancelot("key", ...words)).toMatchObject({ status: 1, stderr: expect.stringContaining("reserved for Lancelot") as string });
+      expect(lancelot("key", ...args)).toMatchObject({ status: 1, stderr: expect.stringContaining("reserved for Lancelot") as string });
     expect(lancelot("receipts", "verify").status).toBe(0);
   });
 });

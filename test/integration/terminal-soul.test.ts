@@ -13,9 +13,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...words: string[]) {
+function lancelot(...args: string[]) {
   const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: folder, encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", env });
   return { status, stdout, stderr };
 }
 const call = (method: string, params: unknown) => lancelot("call", method, JSON.stringify(params));
@@ -52,8 +52,8 @@ describe("lancelot soul lint", () => {
     ["a folder", () => ["lint", "."], 1, /file/],
     ["no file", () => ["lint"], 1, /lancelot soul status/],
     ["another word", () => ["bless"], 1, /lancelot soul status/],
-  ])("says so of %s", (_name, words, status, said) => {
-    const done = lancelot("soul", ...words());
+  ])("says so of %s", (_name, args, status, said) => {
+    const done = lancelot("soul", ...args());
     expect(done.status).toBe(status);
     expect(done.stderr).toMatch(said);
   });

@@ -17,15 +17,15 @@ describe("a host killed while it writes", () => {
   it("leaves files whole, each hunk in or out, a ledger that verifies, and nothing beside the file", async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-crash-")));
     const lines = Array.from({ length: 3000 }, (_, index) => `line ${index} ${"text ".repeat(20)}\n`);
-    const room = createToolsFixture({ base });
-    room.write("big.txt", lines.join(""));
+    const fixture = createToolsFixture({ base });
+    fixture.write("big.txt", lines.join(""));
     const content = lines.map((line, index) => (index % 5 === 0 ? `changed ${line}` : line)).join("");
-    const { changeId } = await room.run("write_file", { path: "big.txt", content });
+    const { changeId } = await fixture.run("write_file", { path: "big.txt", content });
     const id = changeId ?? "";
-    const { base: from, proposed, change } = room.tools.changes.get(id);
+    const { base: from, proposed, change } = fixture.tools.changes.get(id);
     const total = change.hunks.length;
     expect(total).toBe(600);
-    room.close();
+    fixture.close();
 
     let accepted = 0;
     for (let round = 0; round < kills; round++) {

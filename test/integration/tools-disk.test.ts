@@ -25,7 +25,7 @@ if (reason !== "") console.warn(`Not run, a disk that is full: ${reason}.`);
 describe.runIf(reason === "")("a disk that is full", () => {
   let base = "";
   let disk = "";
-  let room: ToolsFixture | null = null;
+  let fixture: ToolsFixture | null = null;
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-disk-")));
     disk = join(base, "disk");
@@ -33,7 +33,7 @@ describe.runIf(reason === "")("a disk that is full", () => {
     execFileSync("/bin/mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", disk]);
   });
   afterEach(() => {
-    room?.close();
+    fixture?.close();
     execFileSync("/bin/umount", [disk]);
     rmSync(base, { recursive: true, force: true });
   });
@@ -43,7 +43,7 @@ describe.runIf(reason === "")("a disk that is full", () => {
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), `first\n${"text\n".repeat(20_000)}`);
     writeFileSync(join(workspace, "b.txt"), "b\n");
-    room = createToolsFixture({ base, workspace, posture: "autonomous" });
+    fixture = createToolsFixture({ base, workspace, posture: "autonomous" });
     // Most of what is left goes.
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, bavail - 4) * bsize));
@@ -53,28 +53,32 @@ describe.runIf(reason === "")("a disk that is full", () => {
       write_file: { path: "new.txt", content: "x".repeat(100_000) },
       apply_patch: { patch },
     })) {
-      const { isError, text, receiptId } = await room.run(tool, args);
+      const { isError, text, receiptId } = await fixture.run(tool, args);
       expect([tool, isError, text]).toEqual([tool, true, expect.stringContaining("The disk is full")]);
-      expect(room.ledger.get(receiptId ?? "")?.status).toBe("failure");
+      expect(fixture.ledger.get(receiptId ?? "")?.status).toBe("failure");
       expect(snapshotTree(workspace)).toEqual(before);
     }
     rmSync(join(disk, "filler"));
-    const { isError, text } = await room.run("apply_patch", { patch });
+    const { isError, text } = await fixture.run("apply_patch", { patch });
     expect([isError, text]).toEqual([false, expect.any(String)]);
-    expect([room.read("b.txt"), room.read("a.txt").slice(0, 6), readdirSync(workspace)]).toEqual(["B\n", "FIRST\n", ["a.txt", "b.txt"]]);
+    expect([fixture.read("b.txt"), fixture.read("a.txt").slice(0, 6), readdirSync(workspace)]).toEqual([
+      "B\n",
+      "FIRST\n",
+      ["a.txt", "b.txt"],
+    ]);
   });
 
-  it("that can only be read is said so, and nothing is lost", async () => {
+  it("that can only be read is reported, and nothing is lost", async () => {
     const workspace = join(disk, "proj");
     mkdirSync(workspace);
     writeFileSync(join(workspace, "a.txt"), "one\n");
-    room = createToolsFixture({ base, workspace, posture: "autonomous" });
+    fixture = createToolsFixture({ base, workspace, posture: "autonomous" });
     execFileSync("/bin/mount", ["-o", "remount,ro", disk]);
     for (const [tool, args] of Object.entries({
       edit_file: { path: "a.txt", old_text: "one", new_text: "two" },
       write_file: { path: "deep/new.txt", content: "x\n" },
     }))
-      expect([tool, (await room.run(tool, args)).text]).toEqual([tool, expect.stringContaining("read-only file system")]);
-    expect(room.read("a.txt")).toBe("one\n");
+      expect([tool, (await fixture.run(tool, args)).text]).toEqual([tool, expect.stringContaining("read-only file system")]);
+    expect(fixture.read("a.txt")).toBe("one\n");
   });
 });

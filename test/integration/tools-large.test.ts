@@ -6,11 +6,11 @@ import { createToolsFixture, type ToolsFixture } from "../support/tools-fixture.
 const megabyte = 1024 * 1024;
 
 describe("a large workspace", () => {
-  let room: ToolsFixture;
+  let fixture: ToolsFixture;
   beforeAll(() => {
-    room = createToolsFixture({ posture: "autonomous" });
+    fixture = createToolsFixture({ posture: "autonomous" });
     for (let folder = 0; folder < 200; folder++) {
-      const path = room.path(`tree/d${String(folder).padStart(3, "0")}`);
+      const path = fixture.path(`tree/d${String(folder).padStart(3, "0")}`);
       mkdirSync(path, { recursive: true });
       for (let file = 0; file < 500; file++) {
         writeFileSync(`${path}/f${String(file).padStart(3, "0")}.ts`, file === 250 && folder % 50 === 0 ? "the needle\n" : "");
@@ -18,11 +18,11 @@ describe("a large workspace", () => {
     }
     const line = `${"0123456789 ".repeat(9)}\n`;
     const block = Buffer.from(line.repeat(Math.floor(megabyte / line.length)));
-    const file = openSync(room.path("big.log"), "w");
+    const file = openSync(fixture.path("big.log"), "w");
     for (let written = 0; written < 200 * megabyte; written += block.length) writeSync(file, block);
     closeSync(file);
   });
-  afterAll(() => room.close());
+  afterAll(() => fixture.close());
 
   /** Runs a call and says how long it took and how much memory it left in use at most. */
   async function measured(tool: string, args: unknown) {
@@ -30,7 +30,7 @@ describe("a large workspace", () => {
     const before = process.memoryUsage().rss;
     const sampler = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 5);
     const started = performance.now();
-    const outcome = await room.run(tool, args);
+    const outcome = await fixture.run(tool, args);
     clearInterval(sampler);
     const ms = Math.round(performance.now() - started);
     const megabytes = Math.round((Math.max(peak, process.memoryUsage().rss) - before) / megabyte);
@@ -52,12 +52,12 @@ describe("a large workspace", () => {
     expect(outcome.text.split("\n")).toEqual(["000", "050", "100", "150"].map((folder) => `tree/d${folder}/f250.ts:1: the needle`));
     expect(ms).toBeLessThan(60_000);
     expect(megabytes).toBeLessThan(100);
-    expect(await room.tools.files("d199/f499", 5, new AbortController().signal)).toEqual(["tree/d199/f499.ts"]);
+    expect(await fixture.tools.files("d199/f499", 5, new AbortController().signal)).toEqual(["tree/d199/f499.ts"]);
   });
 
   it("stops a search at once", async () => {
     const stop = new AbortController();
-    const search = room.run("search_workspace", { query: "not there at all" }, { signal: stop.signal });
+    const search = fixture.run("search_workspace", { query: "not there at all" }, { signal: stop.signal });
     setImmediate(() => stop.abort());
     await expect(search).rejects.toMatchObject({ code: "cancelled" });
   });
@@ -72,16 +72,16 @@ describe("a large workspace", () => {
   });
 
   it("refuses to edit it by text, and deletes it with an exact copy kept", async () => {
-    expect(await room.run("edit_file", { path: "big.log", old_text: "0", new_text: "1" })).toMatchObject({
+    expect(await fixture.run("edit_file", { path: "big.log", old_text: "0", new_text: "1" })).toMatchObject({
       isError: true,
       error: { code: "too_large" },
     });
-    const { size } = statSync(room.path("big.log"));
-    room.answer("allow_once");
+    const { size } = statSync(fixture.path("big.log"));
+    fixture.answer("allow_once");
     const { outcome, megabytes } = await measured("delete_file", { path: "big.log" });
     expect(outcome.isError).toBe(false);
     expect(megabytes).toBeLessThan(120);
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect(statSync(room.path("big.log")).size).toBe(size);
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect(statSync(fixture.path("big.log")).size).toBe(size);
   });
 });

@@ -14,7 +14,7 @@ describe("a host killed while it applies a patch of several files", () => {
   let base = "";
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-  it("leaves each file whole, the next host takes back what is half done, and the undo of the task puts every one back", async () => {
+  it("leaves each file whole, the next host rolls back what is half done, and the undo of the task restores every file", async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-patch-kill-")));
     const seed = createToolsFixture({ base });
     for (const name of names) seed.write(name, `first of ${name}\n${body}`);

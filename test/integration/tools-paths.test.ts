@@ -21,7 +21,7 @@ const rows = pathCases.filter(({ input }) => input !== "hard-link.txt");
 
 describe.runIf(process.platform !== "win32")("every file tool over the table of paths", () => {
   let paths: PathWorkspace;
-  let room: ToolsFixture;
+  let fixture: ToolsFixture;
   let before: Record<string, string>;
   const ours = (path: string) => path.startsWith(join(paths.dataDir, "lancelot.sqlite")) || path === join(paths.dataDir, "hosts");
 
@@ -30,19 +30,19 @@ describe.runIf(process.platform !== "win32")("every file tool over the table of 
     // The table's stand-in for the database makes way for the real one.
     rmSync(join(paths.dataDir, "lancelot.sqlite"));
     const { base, workspace, dataDir, configDir, home } = paths;
-    room = createToolsFixture({ base, workspace, dataDir, configDir, home });
-    room.answer("deny", "Not that one.");
+    fixture = createToolsFixture({ base, workspace, dataDir, configDir, home });
+    fixture.answer("deny", "Not that one.");
     before = snapshotTree(paths.base, ours);
   });
   afterAll(() => {
-    room.close();
+    fixture.close();
     paths.dispose();
   });
 
   it.each(rows.map((row) => ({ ...row, name: JSON.stringify(row.input) })))("$name ($expect): $why", async ({ input, expect: verdict }) => {
     const path = paths.expand(input);
     for (const [tool, args] of Object.entries(fileTools)) {
-      const outcome = await room.run(tool, args(path));
+      const outcome = await fixture.run(tool, args(path));
       const label = `${tool}: ${outcome.text}`;
       expect(outcome.text, label).not.toContain(paths.secretText);
       const reading = tool === "read_file" || tool === "list_files" || tool === "git_diff";
@@ -52,17 +52,17 @@ describe.runIf(process.platform !== "win32")("every file tool over the table of 
       if (needs === "deny" && (tool === "read_file" || tool === "write_file") && path !== "" && path.length <= 4096) {
         expect(outcome.card.status, label).toBe("denied");
       }
-      expect(room.ledger.get(outcome.receiptId ?? "")?.status, label).toBe(outcome.isError ? "failure" : "success");
+      expect(fixture.ledger.get(outcome.receiptId ?? "")?.status, label).toBe(outcome.isError ? "failure" : "success");
     }
     // Proposals never touch the disk, refusals leave nothing but their receipts.
     expect(snapshotTree(paths.base, ours)).toEqual(before);
   });
 
   it("keeps every secret out of the database", () => {
-    const dump = room.storage.db
+    const dump = fixture.storage.db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'")
       .all()
-      .map((table) => JSON.stringify(room.storage.db.prepare(`SELECT * FROM "${(table as { name: string }).name}"`).all()))
+      .map((table) => JSON.stringify(fixture.storage.db.prepare(`SELECT * FROM "${(table as { name: string }).name}"`).all()))
       .join("\n");
     expect(dump).toContain("OVERWRITTEN");
     expect(dump).not.toContain(paths.secretText);

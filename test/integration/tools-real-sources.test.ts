@@ -11,7 +11,7 @@ const packageName = "rxjs@7.8.2";
 
 describe("published sources of a real package", () => {
   let base = "";
-  let room: ToolsFixture | null = null;
+  let fixture: ToolsFixture | null = null;
   let missing = "";
 
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe("published sources of a real package", () => {
     const [tarball = ""] = readdirSync(base);
     const seed = createToolsFixture({ base });
     await extract({ file: join(base, tarball), cwd: seed.workspace, strip: 1 });
-    room = seed;
+    fixture = seed;
     const git = (...args: string[]) =>
       execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.invalid", ...args], { cwd: seed.workspace, stdio: "pipe" });
     git("init", "-q");
@@ -39,13 +39,13 @@ describe("published sources of a real package", () => {
     git("commit", "-q", "-m", "As published");
   });
   afterAll(() => {
-    room?.close();
+    fixture?.close();
     rmSync(base, { recursive: true, force: true });
   });
 
-  it("is searched, read, edited in several files, reviewed in part and put back", async ({ skip }) => {
-    if (room === null) return skip(missing);
-    const { run, tools } = room;
+  it("is searched, read, edited in several files, partly reviewed and restored", async ({ skip }) => {
+    if (fixture === null) return skip(missing);
+    const { run, tools } = fixture;
     const found = await run("search_workspace", { query: "export function isPromise", glob: "src/**" });
     expect(found.text).toMatch(/^src\/internal\/util\/isPromise\.ts:\d+: export function isPromise/);
     const uses = await tools.search(
@@ -59,7 +59,7 @@ describe("published sources of a real package", () => {
     );
     expect(await tools.files("ispromise.ts", 1, new AbortController().signal)).toEqual(["src/internal/util/isPromise.ts"]);
 
-    const before = new Map(files.map((path) => [path, room?.read(path)]));
+    const before = new Map(files.map((path) => [path, fixture?.read(path)]));
     for (const path of files) {
       expect((await run("read_file", { path })).text).toContain("isPromise");
       const outcome = await run("edit_file", { path, old_text: "isPromise", new_text: "isThenable", replace_all: true });
@@ -82,25 +82,25 @@ describe("published sources of a real package", () => {
 
     const undone = await tools.checkpoints.restore({ questId: "q1" });
     expect(undone.conflicts).toEqual([]);
-    for (const path of files) expect(room.read(path)).toBe(before.get(path));
+    for (const path of files) expect(fixture.read(path)).toBe(before.get(path));
     expect((await run("git_status", {})).text).toMatch(/^## .*\n[^\n]*$/);
   });
 
   it("takes a patch over several of its files, or none of it", async ({ skip }) => {
-    if (room === null) return skip(missing);
-    const firstLine = (path: string) => room?.read(path).split("\n")[0] ?? "";
+    if (fixture === null) return skip(missing);
+    const firstLine = (path: string) => fixture?.read(path).split("\n")[0] ?? "";
     const paths = ["src/index.ts", "src/operators/index.ts", "src/ajax/index.ts"];
     const part = (path: string, old: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1,2 @@\n+// patched\n ${old}\n`;
     const good = paths.map((path) => part(path, firstLine(path))).join("");
     const bad = good + part("src/testing/index.ts", "not its first line");
-    expect(await room.run("apply_patch", { patch: bad }, { quest: "q2" })).toMatchObject({
+    expect(await fixture.run("apply_patch", { patch: bad }, { quest: "q2" })).toMatchObject({
       isError: true,
       text: expect.stringContaining("src/testing/index.ts: Hunk 1"),
     });
-    expect(room.tools.changes.list({ questId: "q2", limit: 10 })).toEqual([]);
-    expect(await room.run("apply_patch", { patch: good }, { quest: "q2" })).toMatchObject({ isError: false });
+    expect(fixture.tools.changes.list({ questId: "q2", limit: 10 })).toEqual([]);
+    expect(await fixture.run("apply_patch", { patch: good }, { quest: "q2" })).toMatchObject({ isError: false });
     expect(
-      room.tools.changes
+      fixture.tools.changes
         .list({ questId: "q2", open: true, limit: 10 })
         .map(({ path }) => path)
         .sort(),

@@ -9,7 +9,7 @@ import { createToolsFixture, snapshotTree, type ToolsFixture } from "../support/
 describe("verification, when the worst happens", () => {
   let base = "";
   let workspace = "";
-  let room: ToolsFixture | null = null;
+  let fixture: ToolsFixture | null = null;
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-verify-")));
     workspace = join(base, "proj");
@@ -18,8 +18,8 @@ describe("verification, when the worst happens", () => {
     writeFileSync(join(workspace, "sub/b.txt"), "two\n", { mode: 0o640 });
   });
   afterEach(() => {
-    room?.close();
-    room = null;
+    fixture?.close();
+    fixture = null;
     rmSync(base, { recursive: true, force: true });
   });
 
@@ -39,11 +39,11 @@ describe("verification, when the worst happens", () => {
   }
 
   async function restart(): Promise<ToolsFixture> {
-    room = createToolsFixture({ base, posture: "autonomous" });
-    expect(await room.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
-    room.ledger.reconcile();
-    expect(await room.ledger.verify()).toMatchObject({ ok: true });
-    return room;
+    fixture = createToolsFixture({ base, posture: "autonomous" });
+    expect(await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
+    fixture.ledger.reconcile();
+    expect(await fixture.ledger.verify()).toMatchObject({ ok: true });
+    return fixture;
   }
 
   const verified = (from: ToolsFixture) =>
@@ -51,7 +51,7 @@ describe("verification, when the worst happens", () => {
       .search({ actionType: "verification", limit: 50 })
       .items.map(({ actionName, status, parentId }) => ({ actionName, status, of: from.ledger.get(parentId ?? "")?.actionName }));
 
-  it("is made up for after the host was killed, and takes back what is wrong", async () => {
+  it("is repeated after the host was killed, and rolls back what is wrong", async () => {
     const before = snapshotTree(workspace);
     await killBetween("wrong");
     expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("plan");

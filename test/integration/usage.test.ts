@@ -92,10 +92,10 @@ describe("what the real SDKs report", () => {
 
 describe("an answer that breaks off", () => {
   it("is counted by what came of it, on the high side, and its receipt says that it is an estimate", async () => {
-    const words = "Some words that came before the end. ".repeat(20);
+    const args = "Some words that came before the end. ".repeat(20);
     const usage = { inputTokens: 500, outputTokens: 10 };
     // The fault happens once; the next try has the whole.
-    server = await startModelServer({ script: byWords({ "Break off": [{ text: words, usage, fault: "cut_clean" }] }) });
+    server = await startModelServer({ script: byWords({ "Break off": [{ text: args, usage, fault: "cut_clean" }] }) });
     useModelServer(data(), server.url("openai_compatible"));
     price('  - { provider: work, models: ["*"], input: 2, output: 10 }\n');
     const window = await open();
@@ -104,7 +104,7 @@ describe("an answer that breaks off", () => {
     const cut = items.find(({ status }) => status === "failure");
     const estimate = cut?.metadata["usageEstimated"] as { inputTokens: number; outputTokens: number } | undefined;
     expect(estimate?.outputTokens).toBeGreaterThan(0);
-    expect(estimate?.outputTokens).toBeLessThanOrEqual(words.length / 3 + 1);
+    expect(estimate?.outputTokens).toBeLessThanOrEqual(args.length / 3 + 1);
     expect(estimate?.inputTokens).toBeGreaterThan(500);
     expect(cut?.metadata["usage"]).toBeUndefined();
     const { total } = await window.call("usage.summary", { days: 1 });
@@ -132,7 +132,7 @@ describe("a cap", () => {
     price('  - { provider: work, models: ["*"], input: 100, output: 100 }\n');
   });
 
-  it("ends the task before the call, in every window, and the task goes on once it is raised", async () => {
+  it("ends the task before the call, in every window, and the task continues once it is raised", async () => {
     const here = await open();
     const there = await open();
     await ask(here, "First things");
@@ -159,7 +159,7 @@ describe("a cap", () => {
     expect(receipts.items.map(({ status }) => status)).toEqual(["success", "success"]);
   });
 
-  it("that cannot hold for a model without a price is said so, and nothing is sent", async () => {
+  it("that cannot hold for a model without a price is reported, and nothing is sent", async () => {
     useModelServer(data(), server.url("anthropic"), "anthropic");
     price('  - { provider: other, models: ["*"], input: 1, output: 1 }\n');
     const window = await open();
@@ -172,15 +172,15 @@ describe("a cap", () => {
 });
 
 describe("lancelot usage", () => {
-  it("tells what was used and cost, and sets caps that the next call keeps to", async () => {
+  it("reports what was used and cost, and sets caps that the next call keeps to", async () => {
     server = await startModelServer({
       script: byWords({ "First things": [{ text: "Done.", usage: { inputTokens: 4_000, outputTokens: 1_000 } }] }),
     });
     useModelServer(data(), server.url("openai_compatible"));
     price('  - { provider: work, models: ["*"], input: 100, output: 100 }\n');
     const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-    const lancelot = (...words: string[]) =>
-      spawnSync(process.execPath, [cli, ...words, "--data", data()], { cwd: join(base, "proj"), encoding: "utf8" });
+    const lancelot = (...args: string[]) =>
+      spawnSync(process.execPath, [cli, ...args, "--data", data()], { cwd: join(base, "proj"), encoding: "utf8" });
     const window = await open();
     await ask(window, "First things");
     expect(lancelot("usage", "cap", "day", "0.60").stdout).toMatch(/none.*\$0\.60/);

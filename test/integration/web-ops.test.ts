@@ -120,11 +120,11 @@ describe("fetch_url", () => {
     ["a picture", Buffer.from([0x89, 0x50]), "image/png", "image/png"],
     ["bytes", Buffer.from([1, 2, 3]), "application/octet-stream", "application/octet-stream"],
     ["bytes that call themselves text", Buffer.from([65, 0, 66]), "text/plain", "not text"],
-  ])("refuses %s in words that say what to do", async (_, body, type, words) => {
+  ])("refuses %s with a message that says what to do", async (_, body, type, content) => {
     web.serve("docs.example.org/odd", bytes(body, { "content-type": type }));
     const { text, isError } = await fetchText("https://docs.example.org/odd");
     expect(isError).toBe(true);
-    expect(text).toContain(words);
+    expect(text).toContain(content);
     expect(text).toContain("download");
   });
 
@@ -133,11 +133,11 @@ describe("fetch_url", () => {
     [403, "(403)"],
     [429, "(429)"],
     [500, "(500)"],
-  ])("says what %i means", async (status, words) => {
+  ])("says what %i means", async (status, content) => {
     web.serve("docs.example.org/no", (_, response) => void response.writeHead(status, { "content-type": "text/html" }).end("<p>no</p>"));
     const { text, isError } = await fetchText("https://docs.example.org/no");
     expect(isError).toBe(true);
-    expect(text).toContain(words);
+    expect(text).toContain(content);
   });
 
   it("shows a long page piece by piece, none of it twice or not at all", async () => {
@@ -156,10 +156,10 @@ describe("fetch_url", () => {
   });
 
   it("keeps nothing of a paragraph from the reader, however long it is", async () => {
-    const words = Array.from({ length: 2000 }, (_, index) => `w${index}`);
-    web.serve("docs.example.org/paragraph", words.join(" "), "text/plain");
+    const content = Array.from({ length: 2000 }, (_, index) => `w${index}`);
+    web.serve("docs.example.org/paragraph", content.join(" "), "text/plain");
     const { text } = await fetchText("https://docs.example.org/paragraph");
-    expect(text.split("\n").slice(1).join(" ").split(" ")).toEqual(words);
+    expect(text.split("\n").slice(1).join(" ").split(" ")).toEqual(content);
   });
 
   it("takes in no more of a packed bomb than its bound", async () => {
@@ -196,9 +196,9 @@ describe("fetch_url", () => {
       "could not be decompressed",
     ],
     ["never comes", (_, response) => void response.destroy(), "closed the connection"],
-  ])("says so when an answer %s, and the gate is not to blame", async (_, answer, words) => {
+  ])("says so when an answer %s, and the gate is not to blame", async (_, answer, content) => {
     web.serve("docs.example.org/broken", answer);
-    for (let time = 0; time < 4; time += 1) expect((await fetchText("https://docs.example.org/broken")).text).toContain(words);
+    for (let time = 0; time < 4; time += 1) expect((await fetchText("https://docs.example.org/broken")).text).toContain(content);
     expect(fixture.tools.routing.providers().find(({ id }) => id === "web-gate")?.health.status).toBe("ok");
   });
 
@@ -217,7 +217,7 @@ describe("fetch_url", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/", /not on the network list/],
+    ["a host that is not listed", "https://other.example.org/", /allowlist/],
     ["a host the owner refuses", "https://bad.example.org/", /denied hosts/],
     ["http", "http://docs.example.org/", /Only https/],
     ["another port", "https://docs.example.org:8443/", /port/],
@@ -226,10 +226,10 @@ describe("fetch_url", () => {
     ["cloud metadata", "https://169.254.169.254/latest", /always blocked/],
     ["a file", "file:///etc/passwd", /Only https/],
     ["a secret in the address", "https://docs.example.org/?key=sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /secret/],
-  ])("refuses %s before anything is sent", async (_, url, words) => {
+  ])("refuses %s before anything is sent", async (_, url, content) => {
     const outcome = await fetchText(url);
     expect(outcome.card.status).toBe("denied");
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(content);
     expect(web.requests).toHaveLength(0);
   });
 
@@ -267,19 +267,19 @@ describe("a redirect", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["a host that is not listed", "https://other.example.org/x", /other\.example\.org.*not on the network list/],
+    ["a host that is not listed", "https://other.example.org/x", /other\.example\.org.*allowlist/],
     ["a host the owner refuses", "https://bad.example.org/x", /refused/],
     ["http", "http://docs.example.org/x", /Only https/],
     ["this machine", "https://127.0.0.1/x", /always blocked/],
     ["a private address written as a number", "https://2130706433/x", /always blocked/],
     ["another port", "https://docs.example.org:444/x", /port/],
     ["a name and a password", "https://a:b@docs.example.org/x", /password/],
-  ])("to %s is not followed", async (_, location, words) => {
+  ])("to %s is not followed", async (_, location, content) => {
     web.serve("docs.example.org/old", redirect(location));
     web.serve("files.example.org/x", "never read", "text/plain");
     const outcome = await fetchText("https://docs.example.org/old");
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(content);
     expect(web.requests.map(({ host, path }) => host + path)).toEqual(["docs.example.org/old"]);
   });
 
@@ -290,7 +290,7 @@ describe("a redirect", () => {
     expect(outcome.text).toContain("[Source: https://files.example.org/x (requested as https://docs.example.org/old)");
   });
 
-  it("to a listed host the owner would be asked about is not followed: their leave was for the first", async () => {
+  it("to a listed host the owner would be asked about is not followed: the approval was for the first", async () => {
     fixture.close();
     open({
       wrap: (real) => ({
@@ -352,14 +352,14 @@ describe("download", () => {
     ["a file elsewhere", "../elsewhere.bin", /workspace/],
     ["a folder", "folder", /is a folder/],
     ["a link that leads outside", "way/a.bin", /workspace/],
-  ])("never goes to %s", async (_, path, words) => {
+  ])("never goes to %s", async (_, path, content) => {
     serve();
     mkdirSync(fixture.path("folder"));
     mkdirSync(join(fixture.workspace, "../outside"));
     symlinkSync("../outside", fixture.path("way"));
     const outcome = await get(path);
     expect(outcome.isError).toBe(true);
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(content);
     expect(web.requests).toHaveLength(0);
     expect(existsSync(join(fixture.workspace, "../elsewhere.bin"))).toBe(false);
   });
@@ -440,7 +440,7 @@ describe("http_post", () => {
     expect(web.requests).toHaveLength(1);
   });
 
-  it("tells an answer that is an error as one", async () => {
+  it("reports an answer that is an error as one", async () => {
     web.serve("api.example.org/items", (_, response) => void response.writeHead(422, { "content-type": "text/plain" }).end("no name"));
     const outcome = await post("x");
     expect(outcome.text).toContain("422.\nno name");

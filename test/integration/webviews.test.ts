@@ -77,7 +77,8 @@ describe.skipIf(executable === null)("views in a browser", () => {
       const offset = sent;
       sent += text.length;
       return page.evaluate(
-        ([at, words]) => window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: words }),
+        ([at, message]) =>
+          window.emit("delta", { questId: "quest-1", messageId: "m", partIndex: 0, kind: "text", offset: at, text: message }),
         [offset, text] as const,
       );
     };
@@ -215,7 +216,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
     });
   });
 
-  it("colours code by a script that the page's policy lets in", async () => {
+  it("colors code with a script that the page's policy allows", async () => {
     const { page, errors } = await openView(browser, files, withMessages([answer("m", 0, answerText)]), look);
     await page.locator(".code-keyword").first().waitFor();
     expect(errors).toEqual([]);

@@ -17,7 +17,7 @@ export function judgedLine({ verdict, tier, riskLevel, rules, alternatives, scop
     scope,
     rules.map(({ id }) => shortId(id)).join(" "),
     inOrder(tags),
-    `${alternatives.length}${worded.every((words) => sentence.test(words)) ? "" : " malformed message"}`,
+    `${alternatives.length}${worded.every((expectedText) => sentence.test(expectedText)) ? "" : " malformed message"}`,
     consists.length > 12 ? `${consists.slice(0, 12).join(", ")} … ${consists.length}` : consists.join(", "),
   ].join(" | ");
 }

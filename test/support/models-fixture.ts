@@ -171,13 +171,13 @@ export interface Answer {
 /** Runs one request to its end. */
 export async function ask(
   models: Models,
-  request: Partial<ModelRequest> & { words?: string },
+  request: Partial<ModelRequest> & { message?: string },
   signal = new AbortController().signal,
   context: Partial<Parameters<Models["stream"]>[1]> = {},
 ): Promise<Answer> {
-  const { words = "Hello", ...rest } = request;
+  const { message = "Hello", ...rest } = request;
   const events: ModelEvent[] = [];
-  const full: ModelRequest = { system: "", messages: [{ role: "user", content: [{ type: "text", text: words }] }], tools: [], ...rest };
+  const full: ModelRequest = { system: "", messages: [{ role: "user", content: [{ type: "text", text: message }] }], tools: [], ...rest };
   for await (const event of models.stream(full, { questId: null, parentId: null, ...context, signal })) events.push(event);
   const since = events.slice(events.findLastIndex((event) => event.type === "retry") + 1);
   const join = (type: "text" | "thinking"): string => since.map((event) => (event.type === type ? event.text : "")).join("");

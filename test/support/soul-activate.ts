@@ -3,7 +3,7 @@ import { createSoulFixture } from "./soul-fixture.ts";
 
 const [base, id, step] = process.argv.slice(2);
 if (base === undefined || id === undefined) throw new Error("use: soul-activate.ts BASE PROPOSAL [STEP]");
-const room = createSoulFixture(
+const fixture = createSoulFixture(
   {
     between: (at) => {
       if (at === step) process.kill(process.pid, "SIGKILL");
@@ -11,5 +11,5 @@ const room = createSoulFixture(
   },
   base,
 );
-room.soul.activate(id);
-room.close();
+fixture.soul.activate(id);
+fixture.close();

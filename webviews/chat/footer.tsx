@@ -138,7 +138,7 @@ function isNear(usd: number | undefined, cap: number | null | undefined): boolea
 function Edits({ info }: { info: HostInfo }): JSX.Element {
   const describe = (): { icon: string; text: string; title: string } => {
     if (!info.trusted)
-      return { icon: "lock", text: t("Restricted"), title: t("Restricted mode: Lancelot writes nothing until you trust this workspace.") };
+      return { icon: "lock", text: t("Restricted"), title: t("Restricted Mode: Lancelot writes nothing until you trust this workspace.") };
     if (info.posture === "supervised")
       return { icon: "eye", text: t("Supervised"), title: t("Lancelot proposes edits. You review them before they are applied.") };
     return { icon: "rocket", text: t("Autonomous"), title: t("Lancelot applies edits after a checkpoint. You can undo them.") };

@@ -217,7 +217,7 @@ export function StackedColumns({ columns, label, format = formatNumber, fraction
         ))}
       </ul>
       <details class="chart-table">
-        <summary>{t("Show as table")}</summary>
+        <summary>{t("Show as Table")}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keyboard */}
         <div class="table-scroll" tabIndex={0} role="region" aria-label={t("{0} (table)", label)}>
           <table class="table">

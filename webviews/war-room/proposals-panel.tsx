@@ -50,7 +50,7 @@ interface ProposalCardProps {
   name: string;
   /** Time of the proposal or of its decision. */
   at: string;
-  /** True for an accepted proposal, which can be withdrawn; a pending one can be accepted or declined. */
+  /** True for an accepted proposal, which can be revoked; a pending one can be accepted or declined. */
   accepted: boolean;
   decide: (decision: "accept" | "decline" | "revoke") => void;
   children: ComponentChildren;
@@ -68,8 +68,8 @@ export function ProposalCard(props: ProposalCardProps): JSX.Element {
       {children}
       <div class="actions">
         {accepted ? (
-          <Button testId={`withdraw:${id}`} icon="discard" label={t("Withdraw: {0}", name)} onClick={() => decide("revoke")}>
-            {t("Withdraw…")}
+          <Button testId={`withdraw:${id}`} icon="discard" label={t("Revoke: {0}", name)} onClick={() => decide("revoke")}>
+            {t("Revoke…")}
           </Button>
         ) : (
           <>

@@ -36,7 +36,8 @@ export function createLearningDecisions(deps: {
 
   const conflict = (message: string, status?: string): LancelotError =>
     new LancelotError("conflict", message, status === undefined ? {} : { data: { status } });
-  const unavailable = (): LancelotError => new LancelotError("unavailable", deps.problem ?? "Learning is unavailable.");
+  const unavailable = (): LancelotError =>
+    new LancelotError("unavailable", deps.problem ?? "Learned rules are unavailable. See the log for the cause.");
   const result = (ruleId: string | null, proposalId: string | null): DecisionResult => ({
     rule: ruleId === null ? null : store.rule(ruleId),
     proposal: proposalId === null ? null : (store.proposal(proposalId)?.proposal ?? null),

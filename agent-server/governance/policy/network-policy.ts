@@ -54,7 +54,7 @@ export function createNetworkPolicy(deps: {
       deny.push(...table.deny);
     } catch (error) {
       if (!required && (error as { code?: string }).code === "ENOENT") continue;
-      problem = `The network list (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
+      problem = `The allowlist (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
     }
   }
   const version = digest.digest("hex");
@@ -78,7 +78,7 @@ export function createNetworkPolicy(deps: {
       if (!deps.enabled()) {
         return denial(
           "off",
-          "The network is off. Turn on the TOOLS_NETWORK flag in the settings to use it.",
+          "Network access is turned off. Turn on the flag TOOLS_NETWORK to allow it.",
           "",
           "Search the workspace for the information.",
         );
@@ -105,9 +105,9 @@ export function createNetworkPolicy(deps: {
       if (pattern === undefined) {
         return denial(
           "host-not-listed",
-          `${host} is not on the network list. To allow it, add it to config/network.yaml in the data folder.`,
+          `${host} is not on your allowlist. To allow it, add it to config/network.yaml in the data folder.`,
           host,
-          "Use a listed host.",
+          "Use a host on the allowlist.",
           `Ask the owner to add ${host}.`,
         );
       }
@@ -117,7 +117,7 @@ export function createNetworkPolicy(deps: {
         rule: {
           id: "network.listed",
           source: "policy",
-          message: use === "read" ? `${host} is on the network list.` : `${host} is on the network list and may receive data.`,
+          message: use === "read" ? `${host} is on your allowlist.` : `${host} is on your allowlist and may receive data.`,
         },
         alternatives: [],
       };

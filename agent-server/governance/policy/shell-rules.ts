@@ -4,7 +4,7 @@ import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
 const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
 
-const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on the network list.");
+const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on your allowlist.");
 
 /** Policy for command lines: what the syntax tree would run, and where. */
 export const assessCommand: PolicyRule = (intent, _base, facts) => {

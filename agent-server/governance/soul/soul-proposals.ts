@@ -53,7 +53,7 @@ export function createSoulProposals(deps: {
   function requireBase(): Base {
     const base = deps.base();
     if (base === null)
-      throw new LancelotError("unavailable", "No soul is active, so there is nothing to amend. See soul.status for the reason.");
+      throw new LancelotError("unavailable", "No soul is active, so there is nothing to change. War Room → Soul shows the reason.");
     return base;
   }
 

@@ -150,7 +150,7 @@ export function createSoul(deps: SoulDeps): SoulService {
 
   function requireEnabled(): void {
     if (!enabled()) {
-      throw new LancelotError("disabled", "The soul is turned off and cannot be changed. Turn on the SOUL flag first.", {
+      throw new LancelotError("disabled", "The soul is turned off and cannot be changed. Turn on the flag SOUL first.", {
         data: { flag: "SOUL" },
       });
     }
@@ -183,7 +183,7 @@ export function createSoul(deps: SoulDeps): SoulService {
     get(version) {
       const active = activeSoul.version();
       const wanted = version ?? active;
-      if (wanted === null) throw new LancelotError("not_found", "No soul is active. See soul.status for the reason.");
+      if (wanted === null) throw new LancelotError("not_found", "No soul is active. War Room → Soul shows the reason.");
       const yaml = wanted === active ? activeSoul.yaml() : versionText(wanted, versions, files);
       const { document, issues } = readSoul(yaml);
       if (document === null)

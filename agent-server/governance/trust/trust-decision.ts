@@ -35,7 +35,7 @@ export function decideTrustProposal(
   };
   switch (decision) {
     case "accept":
-      if (config === null) return new LancelotError("unavailable", problem ?? "Trust is unavailable.");
+      if (config === null) return new LancelotError("unavailable", problem ?? "Trust is unavailable. See the log for the cause.");
       if (recorder.isStale(one, record, "success")) {
         recorder.withdraw(key, [one], "The proposal no longer applied when it was accepted.");
         return new LancelotError("conflict", "This proposal no longer applies and was withdrawn. Nothing changed.");

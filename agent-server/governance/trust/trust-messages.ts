@@ -21,4 +21,4 @@ export function confirmationMessage(key: TrustKey, to: Tier, failures: number, m
   return `${failures} ${key.capability} actions failed within ${minutes} minutes at lowered tiers, so all lowered tiers of ${key.capability} are suspended. ${actionLabel(key)} was at ${to}; accept to restore that.`;
 }
 
-export const suspendedMessage = "Suspended after several failures. Confirm it under proposals.";
+export const suspendedMessage = "Suspended after several failures. To restore the tier, accept it under Proposals.";

@@ -52,12 +52,12 @@ export function checkedProvenance(
     problem,
   });
   if (source === "user") {
-    if (ref === undefined) return as("agent", "No message of the owner is given, so it counts as the agent's.");
+    if (ref === undefined) return as("agent", "No message of the user is given, so it counts as the agent's.");
     if (known === null) return as("agent", "The given message does not exist, so it counts as the agent's.");
     if (known.source !== "user" || !ref.startsWith("message:"))
       return as(
         known.source === "tool" ? "tool" : "agent",
-        "The evidence is not a message of the owner, so it does not count as the owner's words.",
+        "The evidence is not a message of the user, so it does not count as the user's words.",
       );
     const isSupported =
       edit.content === null ? touches(`${edit.selector ?? ""}\n${edit.reason}`, known.text) : supports(edit.content, known.text);

@@ -65,7 +65,7 @@ export function checkInjection(input: GateInput, rules: InjectionRules): GateSte
       ...alternatives,
     );
   if (isCore) step = { ...step, why: "It is a rule for every future task." };
-  return { ...step, notes: [...step.notes, "It is a rule rather than a fact; it is saved because the owner said it."] };
+  return { ...step, notes: [...step.notes, "It is a rule, not a fact. It is saved because the user said it."] };
 }
 
 /** The owner reads the reason when they decide, so it must not contain instructions either. */

@@ -11,7 +11,7 @@ const maxListed = 10;
 const maxShown = 300;
 /** Messages and accounts of tasks say nothing that was saved. */
 const listedTiers = ["core", "working", "archival"] as const;
-const disabled = "Memory is off (flag MEMORY_VNEXT), so nothing was saved or deleted. Turn it on in Settings.";
+const disabled = "Memory is turned off, so nothing was saved or deleted. Turn on the flag MEMORY_VNEXT in Settings.";
 
 /** A message by the user, as far as memory commands need it. */
 export interface CommandMessage {
@@ -115,7 +115,7 @@ async function forget(memory: Target, actions: MemoryActions, command: OwnerComm
   if (candidates.length > 0)
     return line(
       "warning",
-      `${quoted(command.text)} matches several items. Name one more exactly, or delete it in War Room → Memory:\n${list(candidates)}`,
+      `${quoted(command.text)} matches several items. Enter more of the text, or delete the item in War Room → Memory:\n${list(candidates)}`,
     );
   return command.isExplicit ? line("info", `No item matches ${quoted(command.text)}.`) : null;
 }

@@ -84,7 +84,7 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     abortMs: timeoutMs,
     onChange(_, error) {
       if (error === null) return;
-      problem = `${error.message} Until then, rules decide.`;
+      problem = `${error.message} Meanwhile, rules classify requests.`;
       deps.onChange();
     },
   });
@@ -95,7 +95,10 @@ export function createEmbedder(deps: EmbedderDeps): Embedder {
     if (installing) return { status: "downloading", problem: null };
     if (isInstalled() && runtime.installed()) return { status: "ready", problem };
     if (path !== null && verifier.verdict(path) === "wrong")
-      return { status: "failed", problem: "The intent classifier's model is damaged. Download it again; until then, rules decide." };
+      return {
+        status: "failed",
+        problem: "The intent classifier's model is damaged. Download it again. Meanwhile, rules classify requests.",
+      };
     return { status: problem === null ? "absent" : "failed", problem };
   }
 

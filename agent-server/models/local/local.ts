@@ -112,11 +112,11 @@ export function createLocal(deps: LocalDeps): Local {
   function blockedBy(): LocalProblem | null {
     const { enabled, ownModel, problem: wrong } = settings();
     const held = true;
-    if (!enabled) return { problem: "The local model is turned off (local.enabled in models.yaml).", nextStep: null, held };
+    if (!enabled) return { problem: "The local model is turned off (local.enabled in config/models.yaml).", nextStep: null, held };
     if (wrong !== null) return { problem: wrong, nextStep: "Correct it and restart Lancelot.", held };
     if (ownModel !== null) {
       const problem = ownFileProblem(ownModel);
-      return problem === null ? null : { problem, nextStep: "Correct local.model in models.yaml.", held };
+      return problem === null ? null : { problem, nextStep: "Correct local.model in config/models.yaml.", held };
     }
     if (chosen() !== undefined) return null;
     const file = damaged(catalog, folder, verifier);

@@ -170,10 +170,10 @@ function network(cause: unknown, connection: Connection): Failure {
       code: "unavailable",
       reason: "network",
       action: "choose_model",
-      message: `No server responds at ${host}. Is the server running? Check base_url in config/models.yaml.`,
+      message: `No server responds at ${host}. Start the server, or check base_url in config/models.yaml.`,
     };
   if (codes.some((code) => ["ENOTFOUND", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN"].includes(code)))
-    return { code: "unavailable", reason: "network", message: `Cannot reach ${host}: no network?` };
+    return { code: "unavailable", reason: "network", message: `${host} cannot be reached. Check the network connection.` };
   if (
     codes.some((code) => brokenConnection.has(code)) ||
     /terminated|socket hang up|other side closed|fetch failed|Premature close|Incomplete JSON segment|Connection error/i.test(text)

@@ -62,7 +62,7 @@ function whyNotLane(lane: Lane, route: Route): string {
   if (route.rule === "override") return "You chose another model for this task.";
   if (route.tried.some((one) => one.endsWith(` ${lane}`))) return "It failed.";
   if (lane === "flagship_deep") return "Simple request; used when the fast model fails.";
-  if (lane === "flagship_fast") return "The request requires the strong model.";
+  if (lane === "flagship_fast") return "The request requires the deep model.";
   return "Used for local tasks, and without a network.";
 }
 

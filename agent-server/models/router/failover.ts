@@ -38,7 +38,7 @@ interface FailedCall {
 
 export interface Failover {
   /**
-   * The route after a failed one: the strong model (escalation), the user's failover list, or without a network the local model.
+   * The route after a failed one: the deep model (escalation), the user's failover list, or without a network the local model.
    * Null: there is none, and the error stands.
    * @throws LancelotError `unavailable` when there is no network and no local model
    */

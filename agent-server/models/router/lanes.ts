@@ -29,18 +29,18 @@ function chosenLane(config: RouterConfig, task: CallTask): LaneChoice {
   if (type === "redact") return { lane: "local_redaction", rule: "redact", rationale: "Redaction runs on this machine." };
   if (config.local_utility_tasks.includes(type))
     return { lane: "local_utility", rule: "local_task", rationale: `${quote(type)} is a local task.` };
-  if (task.profile === "deep") return { lane: "flagship_deep", rule: "deep_task", rationale: "Strong model: this step requires it." };
+  if (task.profile === "deep") return { lane: "flagship_deep", rule: "deep_task", rationale: "Deep model: this step requires it." };
   if (task.profile !== undefined)
     return { lane: "flagship_fast", rule: "default", rationale: `Fast model: this step uses the profile ${task.profile}.` };
   if (config.deep_task_types.includes(type))
-    return { lane: "flagship_deep", rule: "deep_task", rationale: `Strong model: ${quote(type)} is a complex task type.` };
+    return { lane: "flagship_deep", rule: "deep_task", rationale: `Deep model: ${quote(type)} is a complex task type.` };
   const words = withoutCode(task.text.slice(0, lookedAt));
   const risk = trigger(config, "risk");
   const found = risk === undefined ? null : findPhrase(words, risk.words ?? []);
   if (found !== null)
-    return { lane: "flagship_deep", rule: "risk", rationale: `Strong model: ${quote(found)} in the request indicates risk.` };
+    return { lane: "flagship_deep", rule: "risk", rationale: `Deep model: ${quote(found)} in the request indicates risk.` };
   const large = isLarge(config, words);
-  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `Strong model: the request ${large}.` };
+  if (large !== null) return { lane: "flagship_deep", rule: "complexity", rationale: `Deep model: the request ${large}.` };
   return {
     lane: "flagship_fast",
     rule: "default",
@@ -95,7 +95,7 @@ const names: Record<Lane, string> = {
   local_redaction: "the local model",
   local_utility: "the local model",
   flagship_fast: "the fast model",
-  flagship_deep: "the strong model",
+  flagship_deep: "the deep model",
 };
 
 /** The display name of a lane. */

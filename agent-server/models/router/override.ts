@@ -28,5 +28,8 @@ export async function checkOverride(override: ModelOverride, deps: { selection: 
       `${candidate.displayName} is not on this machine. Choose the provider local, or another lane.`,
     );
   if (model !== undefined && candidate.kind === "local" && candidate.connection === null)
-    throw new LancelotError("invalid_params", "Set the local model with *Lancelot: Choose model*, not for one task. Omit the model.");
+    throw new LancelotError(
+      "invalid_params",
+      "The local model cannot be set for one task. Omit the model, or set it with *Lancelot: Choose Model*.",
+    );
 }

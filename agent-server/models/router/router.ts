@@ -54,7 +54,7 @@ export function createRouter(deps: RouterDeps): Router {
 
   const failover = createFailover({ ...deps, makeRoute, targetOf: (route) => targetOf.get(route) });
 
-  /** The lane by the rules and the user's override. A tool loop keeps the strong model once it has it. */
+  /** The lane by the rules and the user's override. A tool loop keeps the deep model once it has it. */
   function choose(task: CallTask, previous: Route | null): LaneChoice {
     const choice = chooseLane(deps.rules().config, task);
     const { override } = task;

@@ -13,7 +13,7 @@ export interface Target {
   readonly candidate: Candidate;
   readonly profile: Profile;
   readonly model: ActiveModel;
-  /** A note for the rationale, for example that the strong model is the fast one. */
+  /** A note for the rationale, for example that the deep model is the fast one. */
   readonly note: string | null;
 }
 

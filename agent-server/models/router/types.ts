@@ -44,12 +44,12 @@ export interface RouteSequence {
    */
   next(task: CallTask): Promise<Route>;
   /**
-   * Chooses the next route after the last one failed: the strong model, the user's failover list, or without a network the local model.
+   * Chooses the next route after the last one failed: the deep model, the user's failover list, or without a network the local model.
    * @throws the given error when there is no other route, or LancelotError `unavailable` without a network and a local model
    */
   failover(error: unknown): Promise<Route>;
   /**
-   * Chooses the strong model after an unusable answer. Null: there is none, and the last route stays.
+   * Chooses the deep model after an unusable answer. Null: there is none, and the last route stays.
    * @param problem completes a sentence that begins with the model's name, such as "returned no answer"
    */
   escalate(problem: string): Promise<Route | null>;

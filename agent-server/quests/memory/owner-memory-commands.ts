@@ -9,7 +9,7 @@ import type { QuestStore } from "../quest-store.ts";
 import type { StoredMessage } from "../stored-quest.ts";
 import { memoryActions } from "./memory-actions.ts";
 
-const undoHint = "\n\nTo undo it: War Room → Memory → Commits → Roll back.";
+const undoHint = "\n\nTo undo this, select Roll Back in War Room → Memory → Commits.";
 
 export interface OwnerMemoryCommands {
   /**

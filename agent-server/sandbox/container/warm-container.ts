@@ -213,7 +213,7 @@ function refusal(deps: WarmDeps, error: unknown): unknown {
   const said = engineMessage(error);
   if (statusOf(error) === 404 && /no such image|image not known|not found/i.test(said))
     return unavailable(
-      `The image ${deps.image} does not exist. Choose Build Image, or set another one in config/sandbox.yaml (image).`,
+      `The image ${deps.image} does not exist. Run Lancelot: Build Sandbox Image, or set another image in config/sandbox.yaml (image).`,
       error,
     );
   if (/bind source path does not exist|statfs .*no such file/i.test(said))
@@ -223,7 +223,7 @@ function refusal(deps: WarmDeps, error: unknown): unknown {
     );
   if (/exec: "?\/bin\/sh|"\/bin\/sh": stat|\/bin\/sh: no such file/i.test(said))
     return unavailable(`The image ${deps.image} has no /bin/sh. Set another image in config/sandbox.yaml (image).`, error);
-  return unavailable(`The container could not be started (${said}). Choose Restart, or check the engine.`, error);
+  return unavailable(`The container could not be started (${said}). Run Lancelot: Restart Sandbox, or check the engine.`, error);
 }
 
 /** Processes of commands: all except the container's own. */

@@ -281,7 +281,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "bubblewrap",
-    title: "Operating system sandbox (bubblewrap)",
+    title: "OS sandbox (bubblewrap)",
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,
@@ -299,7 +299,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   function problemOf(error: unknown): { message: string; nextStep: string } {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") {
       return {
-        message: "Commands cannot be isolated here, because bubblewrap is not installed.",
+        message: "The OS sandbox is unavailable, because bubblewrap is not installed.",
         nextStep: installAdvice(["bubblewrap", "socat"]),
       };
     }

@@ -166,12 +166,12 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
       checkedAt: new Date().toISOString(),
     });
     try {
-      const wrong = existsSync(program) ? await probeIsolation(signal ?? new AbortController().signal) : ["is not there"];
+      const wrong = existsSync(program) ? await probeIsolation(signal ?? new AbortController().signal) : ["is missing"];
       holds = wrong.length === 0;
       if (!holds)
         return health(
           "down",
-          `Commands cannot be isolated here: the macOS sandbox ${wrong.join(", ")}.`,
+          `The OS sandbox is unavailable: the macOS sandbox ${wrong.join(", ")}.`,
           "Use a container engine for commands.",
         );
       return health(
@@ -191,7 +191,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 
   return {
     id: "seatbelt",
-    title: "Operating system sandbox (Seatbelt)",
+    title: "OS sandbox (Seatbelt)",
     place: "os_sandbox",
     version: () => (holds ? release() : null),
     probe,
@@ -222,7 +222,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
 const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 function firstLine(said: string): string {
-  return (said.split("\n").find((line) => line.trim() !== "") ?? "it said nothing").slice(0, 200);
+  return (said.split("\n").find((line) => line.trim() !== "") ?? "no output").slice(0, 200);
 }
 
 function listen(): Promise<Server> {

@@ -35,7 +35,7 @@ export function explainFailure(said: string): { message: string; nextStep: strin
       .trim()
       .split("\n")
       .find((one) => one !== "")
-      ?.slice(0, 300) ?? "it said nothing";
+      ?.slice(0, 300) ?? "no output";
   const read = (path: string) => {
     try {
       return readFileSync(path, "utf8").trim();
@@ -45,7 +45,7 @@ export function explainFailure(said: string): { message: string; nextStep: strin
   };
   if (/mount(?:ing)? proc|\/newroot\/proc/i.test(said)) {
     return {
-      message: "Commands cannot be isolated here: this container does not allow process namespaces.",
+      message: "The OS sandbox is unavailable: this container does not allow process namespaces.",
       nextStep:
         "Run VS Code outside the container, or start the container with its /proc unmasked, or use a container engine for commands.",
     };
@@ -56,32 +56,32 @@ export function explainFailure(said: string): { message: string; nextStep: strin
   const forbidden = /namespace|uid map|gid map|Operation not permitted|Permission denied|No space left|clone/i.test(said);
   if (forbidden && read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1") {
     return {
-      message: "Commands cannot be isolated here: AppArmor blocks bubblewrap on this system.",
+      message: "The OS sandbox is unavailable: AppArmor blocks bubblewrap on this system.",
       nextStep:
         "Allow it in a terminal: sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor",
     };
   }
   if (forbidden && read("/proc/sys/kernel/unprivileged_userns_clone") === "0") {
     return {
-      message: "Commands cannot be isolated here: user namespaces are disabled.",
+      message: "The OS sandbox is unavailable: user namespaces are disabled.",
       nextStep:
         "Enable them in a terminal: sudo sysctl -w kernel.unprivileged_userns_clone=1 (add it to /etc/sysctl.d to make it permanent).",
     };
   }
   if (forbidden && read("/proc/sys/user/max_user_namespaces") === "0") {
     return {
-      message: "Commands cannot be isolated here: the limit on user namespaces is zero.",
+      message: "The OS sandbox is unavailable: the limit on user namespaces is zero.",
       nextStep: "Raise it in a terminal: sudo sysctl -w user.max_user_namespaces=15000 (add it to /etc/sysctl.d to make it permanent).",
     };
   }
   if (forbidden) {
     return {
-      message: `Commands cannot be isolated here: the system does not allow bubblewrap to create namespaces (${line}).`,
+      message: `The OS sandbox is unavailable: the system does not allow bubblewrap to create namespaces (${line}).`,
       nextStep: "In a container, allow user namespaces in its seccomp profile, or use a container engine for commands.",
     };
   }
   return {
-    message: `Commands cannot be isolated here: bubblewrap does not work (${line}).`,
+    message: `The OS sandbox is unavailable: bubblewrap does not work (${line}).`,
     nextStep: "Reinstall bubblewrap, version 0.8 or later.",
   };
 }

@@ -42,7 +42,7 @@ export function listenForAnswer(
       take().catch(() => show(500, "The sign-in failed. See the editor."));
     });
     server.on("error", (cause) =>
-      reject(new LancelotError("unavailable", "Lancelot could not open a local port for the sign-in.", { cause })),
+      reject(new LancelotError("unavailable", "Lancelot could not open a local port for the sign-in. Try again.", { cause })),
     );
     server.listen(0, "127.0.0.1", () => {
       server.unref();

@@ -65,7 +65,7 @@ export function createOAuth(deps: {
   const flagOf = (provider: OAuthProvider): string => `${provider.toUpperCase()}_OAUTH`;
   function usable(provider: OAuthProvider): OAuthSettings {
     if (!deps.enabled(provider))
-      throw new LancelotError("disabled", `Sign-in is disabled (flag ${flagOf(provider)}).`, {
+      throw new LancelotError("disabled", `Sign-in is turned off. Turn on the flag ${flagOf(provider)} to use it.`, {
         data: { flag: flagOf(provider) },
       });
     const settings = settingsOf(provider);
@@ -175,7 +175,7 @@ export function createOAuth(deps: {
       refreshedAt: null,
       scopes: [],
     };
-    if (!deps.enabled(provider)) return { ...base, status: "disabled", problem: `Enable the flag ${flagOf(provider)} to sign in.` };
+    if (!deps.enabled(provider)) return { ...base, status: "disabled", problem: `Turn on the flag ${flagOf(provider)} to sign in.` };
     if (settings.client_id === "") return { ...base, status: "unconfigured", problem: registrationHelp };
     const open = pending.get(provider);
     if (open !== undefined && open.expiresAt > now()) return { ...base, status: "waiting", problem: null };

@@ -13,7 +13,7 @@ export const memoryBeginEdits = defineTool({
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: () => "Begin a change of memory",
+  title: () => "Begin a memory commit",
   reads: () => [],
   plan({ reason }, scope) {
     const { actions, caller } = memoryOfScope(scope);

@@ -14,7 +14,7 @@ export const memoryFinishEdits = defineTool({
   baseTier: "T1",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: ({ commit_id: commitId }) => `Apply edits of memory: ${commitId}`,
+  title: ({ commit_id: commitId }) => `Apply memory commit: ${commitId}`,
   reads: () => [],
   plan({ commit_id: commitId }, scope) {
     const { actions, caller } = memoryOfScope(scope);

@@ -12,7 +12,7 @@ export const memoryGetCoreBlocks = defineTool({
   baseTier: "T0",
   actionType: "tool_call",
   provider: memoryProvider,
-  title: () => "Look at the core of memory",
+  title: () => "Read the core blocks of memory",
   reads: () => [{ capability: "memory", action: "read", args: {} }],
   plan(_args, scope) {
     const blocks = memoryOfScope(scope).actions.core();

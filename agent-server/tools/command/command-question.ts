@@ -34,7 +34,7 @@ export function commandDetail(of: { command: string; cwd: string; place: Command
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
     `Runs ${describePlace(of.place)}.`,
-    of.network ? "Network: the hosts in config/network.yaml." : "Network: none.",
+    of.network ? "Network: hosts on your allowlist (config/network.yaml)." : "Network: none.",
     `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
 }
@@ -42,5 +42,5 @@ export function commandDetail(of: { command: string; cwd: string; place: Command
 export function seconds(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1).replace(/\.0$/, "")} s`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
-  return `${Math.round(ms / 60_000)} minutes`;
+  return `${Math.round(ms / 60_000)} min`;
 }

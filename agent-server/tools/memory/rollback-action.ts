@@ -35,7 +35,7 @@ export function createRollbackAction({ memory, redactor }: { readonly memory: Me
         ...others.map((content, part) => step({ foreign: false, content, part: part + 1 })),
       ],
       question: {
-        title: `Roll back ${"commitId" in request ? `commit ${request.commitId}` : `the last ${request.last} commits`} of memory`,
+        title: `Roll back ${"commitId" in request ? `memory commit ${request.commitId}` : `the last ${request.last} memory commits`}`,
         detail: clean(
           [
             `Why: ${request.reason}`,

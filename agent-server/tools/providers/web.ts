@@ -82,7 +82,7 @@ export function createWebGate(deps: {
     probe: () =>
       Promise.resolve(
         deps.networkEnabled()
-          ? { status: "ok", message: "The hosts on the network list can be reached.", nextStep: null }
+          ? { status: "ok", message: "Tools can reach the hosts on your allowlist.", nextStep: null }
           : { status: "off", message: "Network access is turned off.", nextStep: "Turn on the flag TOOLS_NETWORK to allow it." },
       ),
   };

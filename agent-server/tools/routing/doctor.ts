@@ -40,7 +40,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
     image(sandbox),
     {
       id: "os-sandbox",
-      title: "Operating system sandbox",
+      title: "OS sandbox",
       ...(osSandbox === null
         ? line(
             sandbox.engine === null ? "missing" : "warning",
@@ -57,7 +57,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
       id: "network",
       title: "Network access",
       ...(deps.networkEnabled
-        ? line("ok", "Tools can reach the hosts on the network list.")
+        ? line("ok", "Tools can reach the hosts on your allowlist.")
         : line("warning", "Tools cannot reach the network.", "Turn on the flag TOOLS_NETWORK to allow it.", "open_flags")),
     },
     ...deps.problems.map((problem, index) => ({

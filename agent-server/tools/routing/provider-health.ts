@@ -95,7 +95,7 @@ export function createHealth(deps: HealthDeps): Health {
       return {
         status: "down",
         message: `${provider.title} failed ${failures} times in a row and is excluded for now. Last failure: ${lastFailure}`,
-        nextStep: seen.nextStep ?? "It is retried automatically. To retry now, check the health of the tools.",
+        nextStep: seen.nextStep ?? "It is retried automatically. To retry now, select Check Now in War Room → Tools.",
         checkedAt: seen.checkedAt,
       };
     }
@@ -151,7 +151,7 @@ export function createHealth(deps: HealthDeps): Health {
         resolve({
           status: "down",
           message: `${provider.title} did not answer within ${seconds} seconds.`,
-          nextStep: "Restart it, then check the health of the tools.",
+          nextStep: "Restart it, then select Check Now in War Room → Tools.",
         });
       }, times.timeout);
       timer.unref();

@@ -16,13 +16,13 @@ export interface Acceptance {
 /** Selects the hunks a decision covers. @throws LancelotError `not_found`, `conflict` when one of them is decided. */
 export function decidedHunks(change: StoredChange, indexes: readonly number[] | undefined): Hunk[] {
   if (change.status === "superseded") {
-    throw new LancelotError("conflict", `A later edit of ${change.path.display} replaced this change. Decide on the later one.`);
+    throw new LancelotError("conflict", `A later edit of ${change.path.display} replaced this change. Review the later one.`);
   }
   const wanted = indexes === undefined ? change.hunks.filter(isUndecided) : [...new Set(indexes)].map((index) => hunkAt(change, index));
-  if (wanted.length === 0) throw new LancelotError("conflict", `Every part of the change of ${change.path.display} is decided already.`);
+  if (wanted.length === 0) throw new LancelotError("conflict", `Every hunk of the change to ${change.path.display} is already decided.`);
   const decided = wanted.find((hunk) => !isUndecided(hunk));
   if (decided !== undefined) {
-    throw new LancelotError("conflict", `Part ${decided.index + 1} of the change of ${change.path.display} was ${decided.state} already.`);
+    throw new LancelotError("conflict", `Hunk ${decided.index + 1} of the change to ${change.path.display} was already ${decided.state}.`);
   }
   return wanted;
 }
@@ -92,7 +92,7 @@ function textOf(change: StoredChange, indexes: ReadonlySet<number>): string | nu
 
 function hunkAt(change: StoredChange, index: number): Hunk {
   const hunk = change.hunks.find((candidate) => candidate.index === index);
-  if (hunk === undefined) throw new LancelotError("not_found", `The change of ${change.path.display} has no part ${index + 1}.`);
+  if (hunk === undefined) throw new LancelotError("not_found", `The change to ${change.path.display} has no hunk ${index + 1}.`);
   return hunk;
 }
 
@@ -101,5 +101,5 @@ function problemOf(change: StoredChange, current: string | null, count: number):
   if (change.kind === "create") return `${path} was created with different content in the meantime. It was not changed.`;
   if (change.kind === "delete") return `${path} was edited since its deletion was proposed. It was not changed.`;
   if (current === null) return `${path} was deleted in the meantime, so this edit cannot be applied. Nothing was written.`;
-  return `${count === 1 ? "One part does" : `${count} parts do`} not merge with your own edits of ${path}. Your edits were kept. Edit the file, then accept again or reject.`;
+  return `${count === 1 ? "One hunk does" : `${count} hunks do`} not merge with your own edits of ${path}. Your edits were kept. Edit the file, then accept again or reject.`;
 }

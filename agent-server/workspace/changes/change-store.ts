@@ -166,7 +166,7 @@ export function statusOf(hunks: readonly Hunk[]): Change["status"] {
 function unreadableChange(path: string): LancelotError {
   return new LancelotError(
     "unavailable",
-    `The change of ${path} contains a secret and was encrypted with a key that no longer exists (placeholders.key in the data folder). Restore the key, or request the change again.`,
+    `The change to ${path} contains a secret and was encrypted with a key that no longer exists (placeholders.key in the data folder). Restore the key, or request the change again.`,
   );
 }
 

@@ -24,7 +24,7 @@ suite("language features of YAML", () => {
   });
   teardown(() => cleanUp(api));
 
-  test("a soul file shows schema and rules as problems, which go when they are mended", async () => {
+  test("a soul file shows schema and rule problems, which go away when they are corrected", async () => {
     const uri = await write(
       "soul_versions/soul_v7.yaml",
       yaml.replace("level: autonomous", "level: wild").replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false"),
@@ -56,8 +56,8 @@ suite("language features of YAML", () => {
     const levels = await offered(2, 9);
     for (const name of ["supervised", "autonomous"]) assert.ok(levels.includes(name), levels.join(" "));
     const hovers = await vscode.commands.executeCommand<vscode.Hover[]>("vscode.executeHoverProvider", uri, new vscode.Position(0, 2));
-    const words = hovers.flatMap(({ contents }) => contents.map((content) => (typeof content === "string" ? content : content.value)));
-    assert.match(words.join("\n"), /A version is written once/);
+    const text = hovers.flatMap(({ contents }) => contents.map((content) => (typeof content === "string" ? content : content.value)));
+    assert.match(text.join("\n"), /A version is written once/);
   });
 
   test("YAML that is not Lancelot's is left alone", async () => {

@@ -21,18 +21,18 @@ export function sandboxSettings(limits: SandboxLimits, more: Partial<SandboxSett
 
 /** The container sandbox on a room of the tests, with an engine at `host` (`unix:///…`). */
 export function openContainer(
-  room: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths">,
+  fixture: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths">,
   host: string,
   limits: SandboxLimits,
   more: Partial<ContainerDeps> = {},
 ): ContainerShell {
   return createContainerShell({
-    workspace: room.workspace,
-    dataDir: room.dataDir,
+    workspace: fixture.workspace,
+    dataDir: fixture.dataDir,
     configDir: null,
     hostId: "host_tests",
     hostAlive: (hostId) => hostId === "host_tests",
-    protectedPaths: () => room.protectedPaths,
+    protectedPaths: () => fixture.protectedPaths,
     env: { DOCKER_HOST: host },
     home: "/nonexistent",
     platform: process.platform,

@@ -33,12 +33,12 @@ const Group = z.strictObject({
   attempts: z.array(z.tuple([z.string(), z.string()]).rest(z.string())),
 });
 
-/** One attempt: words that reach the model by some way, and what an obeying model makes of them. */
+/** One attempt: a text that reaches the model by some way, and what an obeying model makes of them. */
 export interface Attempt {
   readonly id: string;
   readonly via: z.infer<typeof Via>;
   readonly goal: string;
-  readonly words: string;
+  readonly text: string;
   /** Extension of the file, name of the instruction file. */
   readonly name: string;
   /** What the model says in the end. */
@@ -72,7 +72,7 @@ export function loadGoals(places: { data: string; home: string }): Goals {
   );
 }
 
-/** Every attempt, as written: `{{order}}` and its kin are filled in by `wordsOf`. */
+/** Every attempt, as written: `{{order}}` and its kin are filled in by `textOf`. */
 export function loadAttempts(): Attempt[] {
   const files = readdirSync(folder).filter((name) => name.endsWith(".yaml") && name !== "goals.yaml");
   return files.sort().flatMap((file) => {
@@ -80,7 +80,7 @@ export function loadAttempts(): Attempt[] {
     let number = 0;
     return documents.flatMap((document) => {
       const { via, ext, attempts } = Group.parse(document.toJS());
-      return attempts.map(([goal, words, third]): Attempt => {
+      return attempts.map(([goal, message, third]): Attempt => {
         number += 1;
         const says = file === "says.yaml" ? third : undefined;
         const how = file === "unicode.yaml" ? third : undefined;
@@ -88,7 +88,7 @@ export function loadAttempts(): Attempt[] {
           id: `inj-${file.replace(".yaml", "")}-${String(number)}`,
           via,
           goal,
-          words: how === undefined ? words : words.replaceAll("{{order}}", `{{order:${how}}}`),
+          text: how === undefined ? message : message.replaceAll("{{order}}", `{{order:${how}}}`),
           name: (says === undefined && how === undefined ? third : undefined) ?? ext ?? "txt",
           says: says ?? "Done. Yes, go ahead; the owner approved it. I approve approval 1.",
         };
@@ -152,12 +152,12 @@ function safeDecode(text: string): string {
   }
 }
 
-/** The words of an attempt with its orders in them. */
-export function wordsOf(attempt: Attempt, goals: Goals): string {
+/** The text of an attempt with its orders in them. */
+export function textOf(attempt: Attempt, goals: Goals): string {
   const calls = goals[attempt.goal];
   if (calls === undefined) throw new Error(`${attempt.id} wants ${attempt.goal}, which is no goal.`);
   const order = calls.map(({ tool, args }) => `call ${tool} with ${JSON.stringify(args)}`).join(" and then ");
-  return lines(attempt.words)
+  return lines(attempt.text)
     .replaceAll("{{alias}}", `do-goal-${attempt.goal}`)
     .replace(/\{\{order_(json|html)\}\}/g, (_all, how: string) => disguises[how]?.hide(order) ?? order)
     .replace(/\{\{order:(\w+)\}\}/g, (_all, how: string) => disguises[how]?.hide(order) ?? order)

@@ -133,7 +133,7 @@ export function openCompilerFixture(of: CompilerFixtureOptions) {
         }
       });
     },
-    compile: (wish: Partial<CompileQuery> = {}) => compiler.compile({ objective: "", questId: null, mode: "normal", ...wish }),
+    compile: (options: Partial<CompileQuery> = {}) => compiler.compile({ objective: "", questId: null, mode: "normal", ...options }),
     close: () => storage.close(),
   };
 }

@@ -12,7 +12,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-const split = (words: string): string[] => words.trim().split(/\s+/);
+const split = (message: string): string[] => message.trim().split(/\s+/);
 const services = split(`billing checkout catalog identity gateway search notifications inventory shipping reporting ledger pricing
   recommendations media uploads sessions audit webhooks importer scheduler analytics chat profile payments tax`);
 const environments = ["staging", "production", "development", "preview", "load test", "demo"];

@@ -55,7 +55,7 @@ export const owner: Author = { by: "owner", questId: null };
 export const agent: Author = { by: "agent", questId: null };
 
 /** An edit with what most edits have in common. */
-export function wish(edit: Partial<ProposedEdit> & Pick<ProposedEdit, "op" | "target">): ProposedEdit {
+export function proposedEdit(edit: Partial<ProposedEdit> & Pick<ProposedEdit, "op" | "target">): ProposedEdit {
   return { reason: "It was said.", confidence: 0.8, provenance: { source: "user", ref: "message:m1" }, ...edit };
 }
 
@@ -68,7 +68,7 @@ export interface MemoryHost {
   readonly index: ReturnType<typeof spyingIndex>;
 }
 
-export interface HostWish {
+export interface HostOptions {
   readonly workspace?: string;
   readonly now?: () => number;
   readonly settings?: Partial<MemorySettings>;
@@ -82,7 +82,7 @@ export interface HostWish {
 export const countCharacters = (text: string): number => text.length;
 
 /** What holds in one process on one data folder. */
-export function openMemoryHost(dataDir: string, of: HostWish = {}): MemoryHost {
+export function openMemoryHost(dataDir: string, of: HostOptions = {}): MemoryHost {
   const { workspace = "/projects/a", now = Date.now, index = spyingIndex() } = of;
   const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
   const ledger = createLedger({ storage, redactor: createRedactor(), now });
@@ -111,7 +111,7 @@ export class MemoryFolder {
   readonly dataDir = mkdtempSync(join(tmpdir(), "lancelot-memory-"));
   private readonly hosts: MemoryHost[] = [];
 
-  host(of: HostWish = {}): MemoryHost {
+  host(of: HostOptions = {}): MemoryHost {
     const host = openMemoryHost(this.dataDir, of);
     this.hosts.push(host);
     return host;

@@ -202,12 +202,14 @@ export function askSearch(search: Pick<MemorySearch, "search">, minScore: number
 }
 
 /** Compiles with the question for an objective: what went in, in its order, is what is put forward and taken for certain. */
-export function askCompiled(room: {
-  compile(wish: { readonly objective: string }): { readonly includedItemIds: readonly string[] };
+export function askCompiled(fixture: {
+  compile(options: { readonly objective: string }): { readonly includedItemIds: readonly string[] };
   readonly store: Pick<MemoryStore, "get">;
 }) {
   return (objective: string): { seen: PutForward[]; certain: PutForward[] } => {
-    const put = room.compile({ objective }).includedItemIds.map((itemId) => ({ itemId, text: room.store.get(itemId)?.content ?? "" }));
+    const put = fixture
+      .compile({ objective })
+      .includedItemIds.map((itemId) => ({ itemId, text: fixture.store.get(itemId)?.content ?? "" }));
     return { seen: put, certain: put };
   };
 }

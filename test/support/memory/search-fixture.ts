@@ -31,8 +31,9 @@ export function openSearchFixture(of: { readonly texts?: Readonly<Record<string,
       store.put(id, { ...blank, id, content, ...image }, weight === undefined ? {} : { weight });
     },
     remove: (id: string): void => store.put(id, null),
-    find: (query: string, wish: Partial<SearchQuery> = {}, cursor?: string) => search.search(wishOf(query, wish), cursor),
-    ids: (query: string, wish: Partial<SearchQuery> = {}): string[] => search.search(wishOf(query, wish)).found.map(({ item }) => item.id),
+    find: (query: string, filters: Partial<SearchQuery> = {}, cursor?: string) => search.search(searchQuery(query, filters), cursor),
+    ids: (query: string, filters: Partial<SearchQuery> = {}): string[] =>
+      search.search(searchQuery(query, filters)).found.map(({ item }) => item.id),
     close(): void {
       storage.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -40,11 +41,11 @@ export function openSearchFixture(of: { readonly texts?: Readonly<Record<string,
   };
 }
 
-export function wishOf(query: string, wish: Partial<SearchQuery> = {}): SearchQuery {
+export function searchQuery(query: string, filters: Partial<SearchQuery> = {}): SearchQuery {
   return {
     ...{ query, namespace: null, tags: [], minConfidence: 0, limit: 10, questId: null, now },
     tiers: ["core", "working", "episodic", "archival"],
-    ...wish,
+    ...filters,
   };
 }
 

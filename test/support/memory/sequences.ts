@@ -6,7 +6,7 @@ import { imageOf, itemOfRow, type ItemRow, sortedJson, targetOf } from "../../..
 import type { Evidence, GatedEdit } from "../../../agent-server/memory/item-types.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { gatesFixture } from "./gates-fixture.ts";
-import { agent, gated, owner, wish } from "./memory-folder.ts";
+import { agent, gated, owner, proposedEdit } from "./memory-folder.ts";
 import { type ModelChange, type ModelCommit, type ModelEdit, type ModelItem, MemoryModel } from "./model.ts";
 import { Crash, type Fuse, limits, openPropertyHost, type PropertyHost } from "./world.ts";
 
@@ -243,7 +243,7 @@ export class Sequences {
     const made = commit === undefined ? undefined : this.edits(commit, Math.floor(step.pick / 3), step.more);
     if (commit === undefined || made === undefined) return;
     const { edit, target, selector } = made;
-    const proposed = wish({
+    const proposed = proposedEdit({
       ...{ op: edit.op, target, selector },
       ...(edit.op === "delete" ? {} : { content: edit.content, confidence: edit.confidence }),
     });
@@ -284,9 +284,9 @@ export class Sequences {
     expected: Exclude<ReturnType<MemoryModel["expected"]>, string>,
     diff: readonly { itemId: string; before: string | null; after: string | null }[],
   ): void {
-    const told = ({ before, after }: { before: string | null; after: string | null }): unknown => ({ before, after });
-    expect(diff.map(told)).toEqual(
-      expected.changes.map(({ before, after }) => told({ before: before?.content ?? null, after: after?.content ?? null })),
+    const reported = ({ before, after }: { before: string | null; after: string | null }): unknown => ({ before, after });
+    expect(diff.map(reported)).toEqual(
+      expected.changes.map(({ before, after }) => reported({ before: before?.content ?? null, after: after?.content ?? null })),
     );
     const changes = new Map<string, ModelChange>();
     const ids = new Map<string, string>();
@@ -310,7 +310,12 @@ export class Sequences {
       const { commitId } = host.commits.begin(owner, "a race");
       const commit = this.model.begin(commitId, "owner", host.workspace, index);
       const content = this.newText("r");
-      host.commits.edit(commitId, wish({ op: "replace", target: item.target, selector: item.id, content, confidence: 0.7 }), owner, null);
+      host.commits.edit(
+        commitId,
+        proposedEdit({ op: "replace", target: item.target, selector: item.id, content, confidence: 0.7 }),
+        owner,
+        null,
+      );
       this.model.stage(commit, { op: "replace", key: item.id, content, confidence: 0.7 });
       return commit;
     });
@@ -341,7 +346,12 @@ export class Sequences {
       this.model.stage(commit, edit);
       edits.push(
         gated(
-          wish({ op: edit.op, target, selector, ...(edit.op === "delete" ? {} : { content: edit.content, confidence: edit.confidence }) }),
+          proposedEdit({
+            op: edit.op,
+            target,
+            selector,
+            ...(edit.op === "delete" ? {} : { content: edit.content, confidence: edit.confidence }),
+          }),
         ),
       );
     }
@@ -526,7 +536,7 @@ function prepareReading(db: Storage["db"]) {
   const item = db.prepare<[string], ItemRow>("SELECT * FROM memory_items WHERE id = ?");
   return {
     item: (id: string) => item.get(id),
-    found: (words: string) => found.all(words),
+    found: (message: string) => found.all(message),
     items: () => items.all(),
     index: () => index.all(),
     quarantine: () => quarantine.all(),

@@ -48,7 +48,7 @@ export class Conversation implements Timeline {
 
 export const owner: Author = { by: "owner", questId: null };
 
-export interface UpkeepWish {
+export interface UpkeepOptions {
   readonly dataDir?: string;
   readonly workspace?: string;
   /** Those of memory; the product's unless given. */
@@ -63,45 +63,45 @@ export interface UpkeepWish {
 }
 
 /** Real rows, commits, gates, index and ledger on a data folder, with a clock that tests move. */
-export function openUpkeepFixture(wish: UpkeepWish = {}) {
-  const dataDir = wish.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-upkeep-"));
-  const workspace = wish.workspace ?? "/projects/a";
-  const conversation = wish.conversation ?? new Conversation();
+export function openUpkeepFixture(options: UpkeepOptions = {}) {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "lancelot-upkeep-"));
+  const workspace = options.workspace ?? "/projects/a";
+  const conversation = options.conversation ?? new Conversation();
   const clock = { now: Date.UTC(2026, 10, 20, 12) };
   const now = () => clock.now;
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...(wish.migrations ?? memoryMigrations)] });
+  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...(options.migrations ?? memoryMigrations)] });
   const ledger = createLedger({ storage, redactor, now });
-  const inForce = MemorySettings.parse(wish.settings ?? {});
+  const inForce = MemorySettings.parse(options.settings ?? {});
   const settings = () => inForce;
   const textOf = createTextOf(conversation);
   const index = createMemoryIndex(storage);
   const store = createMemoryStore({ storage, index, workspace, textOf });
   const quarantine = createQuarantineStore({ storage, workspace, now });
-  const gates = gatesFixture({}, wish.settings);
-  const told = { changes: 0, problems: [] as unknown[] };
-  const changed = () => void (told.changes += 1);
+  const gates = gatesFixture({}, options.settings);
+  const reported = { changes: 0, problems: [] as unknown[] };
+  const changed = () => void (reported.changes += 1);
   const commits = createCommits({
     ...{ storage, store, gates, quarantine, ledger, settings, workspace, now, changed },
     estimateTokens: (text) => Math.ceil(text.length / 4),
     scrub: (text) => redactor.text(text).text,
   });
-  const { summarize } = wish;
+  const { summarize } = options;
   const episodes = createEpisodes({
     ...{ storage, store, commits, gates, timeline: conversation, ledger, settings, workspace, now, changed, summarize },
   });
   const jobs = createMemoryJobs({
     ...{ storage, store, index, commits, quarantine, gates, ledger, timeline: conversation, settings, workspace, now, changed, summarize },
-    ...{ episodes, textOf, timezone: wish.timezone ?? "UTC" },
-    blocks: wish.blocks ?? (() => []),
-    enabled: wish.enabled ?? (() => true),
-    log: (_message, error) => told.problems.push(error),
+    ...{ episodes, textOf, timezone: options.timezone ?? "UTC" },
+    blocks: options.blocks ?? (() => []),
+    enabled: options.enabled ?? (() => true),
+    log: (_message, error) => reported.problems.push(error),
   });
   const search = createMemorySearch({ storage, store, textOf, workspace, now });
   const scrub = (text: string): string => redactor.text(text).text;
   const transfer = { storage, store, commits, gates, quarantine, settings, workspace, now, scrub };
 
   return {
-    ...{ dataDir, workspace, conversation, clock, storage, ledger, store, quarantine, commits, gates, episodes, jobs, told, transfer },
+    ...{ dataDir, workspace, conversation, clock, storage, ledger, store, quarantine, commits, gates, episodes, jobs, reported, transfer },
     export: (format: "markdown" | "jsonl" | "backup") => exportMemory(transfer, format),
     import: (path: string, more: { mode?: "merge" | "replace"; dryRun?: boolean } = {}) =>
       importMemory(transfer, { path, mode: "merge", dryRun: false, ...more }, owner, null),

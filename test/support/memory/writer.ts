@@ -1,6 +1,6 @@
 import { readSync, writeSync } from "node:fs";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { gated, owner, wish } from "./memory-folder.ts";
+import { gated, owner, proposedEdit } from "./memory-folder.ts";
 import { openPropertyHost } from "./world.ts";
 
 /**
@@ -23,7 +23,7 @@ function count(): void {
     const { commitId } = commits.begin(owner, "one more");
     try {
       const content = `count ${String(Number(now.slice(6)) + 1)}`;
-      commits.edit(commitId, wish({ op: "replace", target: "archival", selector: now, content }), owner, null);
+      commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector: now, content }), owner, null);
       commits.finish(commitId, owner, null);
       say(`done ${commitId}`);
       done += 1;
@@ -39,7 +39,7 @@ function churn(): void {
   for (let turn = 0; ; turn += 1) {
     commits.begin(owner, "left open");
     const edits = [0, 1, 2].map((part) =>
-      gated(wish({ op: "insert", target: "archival", content: `${String(process.pid)}-${String(turn)}-${String(part)}` })),
+      gated(proposedEdit({ op: "insert", target: "archival", content: `${String(process.pid)}-${String(turn)}-${String(part)}` })),
     );
     const { commitId } = commits.apply(edits, owner, { reason: "three", parentId: null });
     say(`done ${commitId}`);

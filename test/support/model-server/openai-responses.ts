@@ -13,7 +13,7 @@ export const openAIResponses: Wire = {
   read(body) {
     const messages: SeenMessage[] = [];
     const items = list(body["input"]);
-    const told = items.filter(({ role }) => role === "developer" || role === "system").map((item) => textOf(item["content"]));
+    const reported = items.filter(({ role }) => role === "developer" || role === "system").map((item) => textOf(item["content"]));
     for (const item of items.filter(({ role }) => role !== "developer" && role !== "system")) {
       const role = roleOf(item);
       let last = messages.at(-1);
@@ -25,7 +25,7 @@ export const openAIResponses: Wire = {
     }
     return {
       model: text(body["model"]),
-      system: [text(body["instructions"]), ...told].filter((part) => part !== "").join("\n"),
+      system: [text(body["instructions"]), ...reported].filter((part) => part !== "").join("\n"),
       messages,
       tools: list(body["tools"]).map((tool) => ({ name: text(tool["name"]), schema: tool["parameters"] })),
     };

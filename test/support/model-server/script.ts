@@ -16,8 +16,8 @@ export function byWords(conversations: Record<string, Turn[]>): Script {
     const asked = request.messages.findLastIndex(
       (message) => message.role === "user" && wordsIn(conversations, message.text) !== undefined,
     );
-    const words = wordsIn(conversations, request.messages[asked]?.text ?? "");
-    const turns = words === undefined ? [] : (conversations[words] ?? []);
+    const content = wordsIn(conversations, request.messages[asked]?.text ?? "");
+    const turns = content === undefined ? [] : (conversations[content] ?? []);
     const step = request.messages.slice(asked + 1).filter((message) => message.role === "assistant").length;
     const turn = turns[Math.min(step, turns.length - 1)] ?? { text: "I have no words for this." };
     if (turn.fault === undefined || !failed.has(turn)) {
@@ -30,5 +30,5 @@ export function byWords(conversations: Record<string, Turn[]>): Script {
 }
 
 function wordsIn(conversations: Record<string, Turn[]>, text: string): string | undefined {
-  return Object.keys(conversations).find((words) => text.includes(words));
+  return Object.keys(conversations).find((content) => text.includes(content));
 }

@@ -139,8 +139,8 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
     if (turn.retryAfter !== undefined) response.setHeader("retry-after", String(turn.retryAfter));
     if (turn.retryAfterMs !== undefined) response.setHeader("retry-after-ms", String(turn.retryAfterMs));
     if (turn.says?.startsWith("<") === true) return sendPage(response, status, turn.says);
-    const words = turn.says ?? (status === 404 ? `The model ${request.model} does not exist.` : `this is status ${status}`);
-    return sendJson(response, status, wire.error(status, words));
+    const text = turn.says ?? (status === 404 ? `The model ${request.model} does not exist.` : `this is status ${status}`);
+    return sendJson(response, status, wire.error(status, text));
   }
   if (fault === "page") return sendPage(response, 200, "<!doctype html><html><body>Please sign in to the network.</body></html>");
   if (fault === "no_stream") return sendJson(response, 200, { ok: true });

@@ -275,9 +275,9 @@ export function templatedSamples(each: number): IntentSample[] {
   const samples = new Map<string, IntentSample>();
   for (const intent of ["EXEC_REQUEST", "PLAN_REQUEST", "MIXED_REQUEST", "KNOWLEDGE_REQUEST", "CONVERSATIONAL"] as const)
     for (const pattern of patterns[intent]) {
-      const [flags = "", ...words] = pattern.split(" ");
+      const [flags = "", ...args] = pattern.split(" ");
       for (let count = 0; count < each; count++) {
-        const text = words.join(" ").replaceAll(/\{(\w+)\}/g, (_, slot: keyof typeof slots) => slots[slot][next(slots[slot].length)] ?? "");
+        const text = args.join(" ").replaceAll(/\{(\w+)\}/g, (_, slot: keyof typeof slots) => slots[slot][next(slots[slot].length)] ?? "");
         samples.set(text, {
           text,
           intent,

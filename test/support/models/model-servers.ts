@@ -83,16 +83,17 @@ export type PlayedKind = keyof typeof kinds;
 export function playModelServer(
   kind: PlayedKind,
   models: string[],
-  options: { words?: string; schema?: "holds" | "refuses" | "ignores" } = {},
+  options: { expectedText?: string; schema?: "holds" | "refuses" | "ignores" } = {},
 ): Promise<PlayedServer> {
-  const { words = "Good day to you.", schema = "holds" } = options;
+  const { expectedText = "Good day to you.", schema = "holds" } = options;
   return serve({
     ...kinds[kind](models),
     "/v1/chat/completions": ({ body }, response) => {
       const asked = z.looseObject({ stream: z.boolean().optional(), response_format: z.unknown().optional() }).parse(body);
       if (asked.response_format !== undefined && schema === "refuses")
         return void json(response, { error: { message: "failed to parse grammar", type: "invalid_request_error" } }, 400);
-      const content = asked.response_format !== undefined && schema === "holds" ? '{"city": "Tokyo", "inhabitants": 14000000}' : words;
+      const content =
+        asked.response_format !== undefined && schema === "holds" ? '{"city": "Tokyo", "inhabitants": 14000000}' : expectedText;
       if (asked.stream !== true)
         return void json(response, { choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }] });
       response.writeHead(200, { "content-type": "text/event-stream" });

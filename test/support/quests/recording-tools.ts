@@ -11,7 +11,7 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
   const log: string[] = [];
   const invoked: ToolCall[] = [];
   const changes = new Map<string, Change>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const listeners = new Set<(change: Change) => void>();
   const tell = (change: Change): void => {
     for (const listener of listeners) listener(structuredClone(change));
@@ -75,8 +75,8 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
         return Promise.resolve(change);
       },
       takeReview: (questId) => {
-        const decided = [...changes.values()].filter((change) => change.questId === questId && !isOpen(change) && !told.has(change.id));
-        for (const { id } of decided) told.add(id);
+        const decided = [...changes.values()].filter((change) => change.questId === questId && !isOpen(change) && !reported.has(change.id));
+        for (const { id } of decided) reported.add(id);
         return {
           open: [...changes.values()].filter((change) => change.questId === questId && isOpen(change)).length,
           text: decided.map((change) => `${change.path}: ${change.status}`).join("\n"),

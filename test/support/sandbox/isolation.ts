@@ -23,7 +23,7 @@ import { quoted, runIn, until } from "./run.ts";
 
 export interface IsolationOptions {
   /** Opens the place on a workspace. The suite closes it. */
-  readonly open: (room: SandboxFixture, limits: SandboxLimits) => Promise<ShellProvider>;
+  readonly open: (fixture: SandboxFixture, limits: SandboxLimits) => Promise<ShellProvider>;
   /** Sockets that may be seen inside, by their paths; none without. */
   readonly sockets?: readonly string[];
   /** How using too much memory ends: told by the engine, or by the program that gets no more. */
@@ -36,18 +36,18 @@ export interface IsolationOptions {
  */
 export function isolationCases(title: string, options: IsolationOptions): void {
   describe(title, () => {
-    let room: SandboxFixture;
+    let fixture: SandboxFixture;
     let provider: ShellProvider;
-    const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(provider, room.workspace, command, more);
+    const run = (command: string, more: Parameters<typeof runIn>[3] = {}) => runIn(provider, fixture.workspace, command, more);
 
     beforeAll(async () => {
-      room = createSandboxFixture();
-      provider = await options.open(room, isolationLimits);
+      fixture = createSandboxFixture();
+      provider = await options.open(fixture, isolationLimits);
       expect(await provider.probe()).toMatchObject({ status: expect.stringMatching(/^(ok|degraded)$/) as string });
     });
     afterAll(async () => {
       await provider.close();
-      room.close();
+      fixture.close();
     });
 
     describe("a command", () => {
@@ -75,11 +75,11 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       });
 
       it("works in its folder, and what it writes belongs to the workspace's owner", async () => {
-        const ran = await runIn(provider, join(room.workspace, "src"), "pwd; cat ../README.md; echo new > made.txt; mkdir -p a/b");
-        expect(ran).toMatchObject({ stdout: `${join(room.workspace, "src")}\nhello\n`, result: { exitCode: 0 } });
+        const ran = await runIn(provider, join(fixture.workspace, "src"), "pwd; cat ../README.md; echo new > made.txt; mkdir -p a/b");
+        expect(ran).toMatchObject({ stdout: `${join(fixture.workspace, "src")}\nhello\n`, result: { exitCode: 0 } });
         for (const made of ["src/made.txt", "src/a/b"]) {
-          const { uid, gid } = statSync(join(room.workspace, made));
-          expect({ uid, gid }).toEqual(room.owner);
+          const { uid, gid } = statSync(join(fixture.workspace, made));
+          expect({ uid, gid }).toEqual(fixture.owner);
         }
       });
 
@@ -94,7 +94,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       it("sees nothing of this process's environment", async () => {
         const ran = await run("env; cat /proc/*/environ 2>/dev/null; true");
         expect(ran.stdout).toMatch(/^HOME=/m);
-        expect(ran.stdout).not.toContain(room.canary);
+        expect(ran.stdout).not.toContain(fixture.canary);
         expect(ran.stdout).not.toContain("LANCELOT_SANDBOX_CANARY");
       });
 
@@ -145,22 +145,22 @@ export function isolationCases(title: string, options: IsolationOptions): void {
 
     describe("what is not the workspace", () => {
       it("cannot be read: files of the host, the data folder, a folder whose name begins like the workspace's", async () => {
-        symlinkSync(room.outside, join(room.workspace, "link"));
+        symlinkSync(fixture.outside, join(fixture.workspace, "link"));
         const ran = await run(`
-          cat ${quoted(room.outside)}/secret.txt ../project-evil/secret.txt link/secret.txt src/../../project-evil/secret.txt
-          cat ${quoted(room.dataDir)}/lancelot.sqlite ${quoted(room.dataDir)}/config/flags.yaml
-          for root in /proc/[0-9]*/root /proc/[0-9]*/cwd; do cat $root${room.outside}/secret.txt $root/../project-evil/secret.txt; done
-          ln ${quoted(room.outside)}/secret.txt hard && cat hard
+          cat ${quoted(fixture.outside)}/secret.txt ../project-evil/secret.txt link/secret.txt src/../../project-evil/secret.txt
+          cat ${quoted(fixture.dataDir)}/lancelot.sqlite ${quoted(fixture.dataDir)}/config/flags.yaml
+          for root in /proc/[0-9]*/root /proc/[0-9]*/cwd; do cat $root${fixture.outside}/secret.txt $root/../project-evil/secret.txt; done
+          ln ${quoted(fixture.outside)}/secret.txt hard && cat hard
           cat /etc/shadow
-          grep -rl ${room.canary.slice(0, 12)} /tmp /home /root /var /mnt /opt 2>/dev/null
+          grep -rl ${fixture.canary.slice(0, 12)} /tmp /home /root /var /mnt /opt 2>/dev/null
           true`);
-        rmSync(join(room.workspace, "link"));
-        expect(ran.stdout + ran.stderr).not.toContain(room.canary);
+        rmSync(join(fixture.workspace, "link"));
+        expect(ran.stdout + ran.stderr).not.toContain(fixture.canary);
         expect(ran.stdout).not.toMatch(/^root:[^:]*:\d+:/m);
       });
 
       it("cannot be written to", async () => {
-        const name = `written-${room.canary}`;
+        const name = `written-${fixture.canary}`;
         const folders = [
           "/",
           "/etc",
@@ -172,26 +172,26 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           "/opt",
           "/boot",
           "/lib",
-          room.outside,
-          room.dataDir,
-          join(room.dataDir, "config"),
+          fixture.outside,
+          fixture.dataDir,
+          join(fixture.dataDir, "config"),
         ];
         await run(`
           for folder in ${folders.map(quoted).join(" ")} .. ../project-evil; do
             mkdir -p $folder 2>/dev/null; echo x > $folder/${name}; ln -s /etc $folder/${name}; mv README.md $folder/${name}; cp /bin/sh $folder/${name}
           done 2>/dev/null; true`);
         for (const folder of folders) expect(existsSync(join(folder, name)), folder).toBe(false);
-        expect(readFileSync(join(room.outside, "secret.txt"), "utf8")).toBe(room.canary);
-        writeFileSync(join(room.workspace, "README.md"), "hello\n");
+        expect(readFileSync(join(fixture.outside, "secret.txt"), "utf8")).toBe(fixture.canary);
+        writeFileSync(join(fixture.workspace, "README.md"), "hello\n");
       });
 
       it("is not reached by swapping a folder for a link while commands run in it", async () => {
-        const swapped = join(room.workspace, "swapped");
+        const swapped = join(fixture.workspace, "swapped");
         mkdirSync(swapped);
         const swapping = run(
           `
           while :; do
-            mv swapped was 2>/dev/null; ln -s ${quoted(room.outside)} swapped; rm -f swapped; ln -s ${quoted(room.dataDir)} swapped; rm -f swapped
+            mv swapped was 2>/dev/null; ln -s ${quoted(fixture.outside)} swapped; rm -f swapped; ln -s ${quoted(fixture.dataDir)} swapped; rm -f swapped
             mv was swapped 2>/dev/null
           done`,
           { timeoutMs: runs(2_000, 6_000) },
@@ -206,10 +206,10 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           said.push(ran.stdout + ran.stderr);
         }
         expect((await swapping).result.ended).toBe("timeout");
-        expect(said.join("")).not.toContain(room.canary);
-        expect(readdirSync(room.outside)).toEqual(["secret.txt"]);
-        expect(existsSync(join(room.dataDir, "raced")) || existsSync(join(room.dataDir, "config/raced"))).toBe(false);
-        for (const left of ["swapped", "was"]) rmSync(join(room.workspace, left), { recursive: true, force: true });
+        expect(said.join("")).not.toContain(fixture.canary);
+        expect(readdirSync(fixture.outside)).toEqual(["secret.txt"]);
+        expect(existsSync(join(fixture.dataDir, "raced")) || existsSync(join(fixture.dataDir, "config/raced"))).toBe(false);
+        for (const left of ["swapped", "was"]) rmSync(join(fixture.workspace, left), { recursive: true, force: true });
       });
 
       it("holds no socket, so none of an engine's", async () => {
@@ -222,7 +222,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
 
     describe("protected files of the workspace", () => {
       it("can be read, but not written, replaced or moved away with their folder", async () => {
-        const before = protectedContents(room);
+        const before = protectedContents(fixture);
         const ran = await run(`
           cat .git/config
           echo x > .git/hooks/pre-commit; echo x > .git/config; echo x > .vscode/settings.json; echo x > .mcp.json
@@ -232,8 +232,8 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           ln -sf /etc/passwd .mcp.json; chmod 777 .git/hooks .git/config
           true`);
         expect(ran.stdout).toContain("repositoryformatversion");
-        expect(protectedContents(room)).toEqual(before);
-        rmSync(join(room.workspace, "new"), { force: true });
+        expect(protectedContents(fixture)).toEqual(before);
+        rmSync(join(fixture.workspace, "new"), { force: true });
       });
 
       it("lets the rest of .git be written", async () => {
@@ -248,13 +248,13 @@ export function isolationCases(title: string, options: IsolationOptions): void {
         const ran = await run("id -u; grep -E '^(CapEff|CapBnd|CapPrm|NoNewPrivs|Seccomp):' /proc/self/status");
         expect(ran.stdout).toMatch(/CapEff:\s+0+$/m);
         expect(ran.stdout).toMatch(/NoNewPrivs:\s+1$/m);
-        expect(ran.stdout).toMatch(new RegExp(`^${room.owner.uid}$`, "m"));
+        expect(ran.stdout).toMatch(new RegExp(`^${fixture.owner.uid}$`, "m"));
       });
 
       // Only root can make such a program.
       if (process.getuid?.() === 0)
         it("are not gained by a setuid program of root's", async () => {
-          const shell = join(room.workspace, "suid-id");
+          const shell = join(fixture.workspace, "suid-id");
           copyFileSync("/usr/bin/id", shell);
           chmodSync(shell, 0o6755);
           expect(lstatSync(shell)).toMatchObject({ uid: 0, mode: 0o106755 });
@@ -265,8 +265,8 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       it("cannot be gained: sudo, su, mount, unshare, chroot, devices, kernel settings", async () => {
         const ran = await run(`
           sudo -n id; su -c id </dev/null; mknod dev-null c 1 3 && echo MADE-DEVICE; mknod disk b 254 0 && echo MADE-DEVICE
-          mkdir -p m; mount -t tmpfs none m && echo MOUNTED; mount --bind ${quoted(room.outside)} m && cat m/secret.txt
-          unshare -Ur sh -c 'mount --bind ${room.outside} m; cat m/secret.txt ${room.outside}/secret.txt; echo x > ${room.outside}/unshared'
+          mkdir -p m; mount -t tmpfs none m && echo MOUNTED; mount --bind ${quoted(fixture.outside)} m && cat m/secret.txt
+          unshare -Ur sh -c 'mount --bind ${fixture.outside} m; cat m/secret.txt ${fixture.outside}/secret.txt; echo x > ${fixture.outside}/unshared'
           unshare -n true && echo NEW-NETWORK
           chroot / true && echo CHROOTED
           echo x > /proc/sys/kernel/core_pattern && echo SET-KERNEL; echo 1 > /proc/sys/vm/drop_caches && echo SET-KERNEL; echo h > /proc/sysrq-trigger && echo SET-KERNEL
@@ -274,9 +274,9 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           true`);
         const said = ran.stdout + ran.stderr;
         expect(said).not.toMatch(/uid=0|MADE-DEVICE|MOUNTED|CHROOTED|SET-KERNEL|READ-DEVICE/);
-        expect(said).not.toContain(room.canary);
-        expect(readdirSync(room.outside)).toEqual(["secret.txt"]);
-        for (const left of ["m", "dev-null", "disk"]) rmSync(join(room.workspace, left), { recursive: true, force: true });
+        expect(said).not.toContain(fixture.canary);
+        expect(readdirSync(fixture.outside)).toEqual(["secret.txt"]);
+        for (const left of ["m", "dev-null", "disk"]) rmSync(join(fixture.workspace, left), { recursive: true, force: true });
       });
 
       it("do not reach processes of the machine: it sees and ends its own alone", async () => {
@@ -316,7 +316,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           "i=0; while [ $i -lt 4000 ]; do dd if=/dev/zero of=filler/$i bs=1M count=1 2>/dev/null || exit 9; i=$((i + 1)); done",
         ],
       ])("end what fills the disk: %s", async (_name, command) => {
-        const filler = join(room.workspace, "filler");
+        const filler = join(fixture.workspace, "filler");
         const ran = await run(`mkdir -p filler; ${command}`, { timeoutMs: 60_000 });
         expect(ran.result.exitCode).not.toBe(0);
         expect(ran.result.ended).not.toBe("timeout");
@@ -366,7 +366,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       it("was before it began: nothing is run", async () => {
         const ran = await run("echo x > never", { signal: AbortSignal.abort() }).catch((error: unknown) => error);
         if (!(ran instanceof Error)) expect(ran).toMatchObject({ result: { ended: "stopped" } });
-        expect(existsSync(join(room.workspace, "never"))).toBe(false);
+        expect(existsSync(join(fixture.workspace, "never"))).toBe(false);
       });
 
       it("does not wait for a child that holds its output, and says that one was left", async () => {
@@ -383,7 +383,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
         ],
         ["one whose parent is gone", "(setsid sh -c '(while :; do echo tick >> ticks; sleep 0.05; done) &' >/dev/null 2>&1 &) ; "],
       ])("takes along what was left in the background: %s", async (_name, command) => {
-        const ticks = join(room.workspace, "ticks");
+        const ticks = join(fixture.workspace, "ticks");
         const ran = await run(`${command} while [ ! -s ticks ]; do sleep 0.05; done; echo begun`);
         expect(ran).toMatchObject({ stdout: "begun\n", result: { ended: "exit", exitCode: 0, killedOrphans: true } });
         const size = statSync(ticks).size;
@@ -414,9 +414,9 @@ async function running(run: (command: string) => Promise<{ stdout: string }>, te
 const processes = (): number => readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length;
 
 /** What protected files hold, and what is in protected folders. */
-function protectedContents(room: SandboxFixture): unknown[] {
-  return room.protectedPaths.map((path) => {
-    const at = join(room.workspace, path);
+function protectedContents(fixture: SandboxFixture): unknown[] {
+  return fixture.protectedPaths.map((path) => {
+    const at = join(fixture.workspace, path);
     const stats = lstatSync(at);
     return [path, stats.mode, stats.isDirectory() ? readdirSync(at) : readFileSync(at, "utf8")];
   });

@@ -5,12 +5,12 @@ import { isolationLimits } from "./limits.ts";
 import type { SandboxFixture } from "./fixture.ts";
 
 /** The sandbox of the operating system on a room's workspace, small, without network unless given. */
-export function openOsShell(room: SandboxFixture, more: Partial<OsShellDeps> = {}): ShellProvider {
+export function openOsShell(fixture: SandboxFixture, more: Partial<OsShellDeps> = {}): ShellProvider {
   return createOsShell({
-    workspace: room.workspace,
-    dataDir: room.dataDir,
+    workspace: fixture.workspace,
+    dataDir: fixture.dataDir,
     limits: () => isolationLimits,
-    protectedPaths: () => room.protectedPaths,
+    protectedPaths: () => fixture.protectedPaths,
     egress: null,
     log: () => {},
     ...more,

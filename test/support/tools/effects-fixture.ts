@@ -96,7 +96,7 @@ export function createEffectsFixture(options: EffectsFixtureOptions = {}): Effec
   });
   const now = options.now ?? (() => new Date());
   const problems: unknown[] = [];
-  const log = (words: string, error?: unknown) => void problems.push([words, error]);
+  const log = (message: string, error?: unknown) => void problems.push([message, error]);
   const keeping = createCheckpointServices({
     storage,
     ledger,

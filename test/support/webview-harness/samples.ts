@@ -458,8 +458,8 @@ export function sampleCommandApproval(patch: Partial<Approval> = {}): Approval {
       "",
       "Folder: packages/shop",
       "Runs on this machine, without a sandbox. It has all of your permissions.",
-      "Network: the hosts in config/network.yaml.",
-      "Timeout: 10 minutes",
+      "Network: hosts on your allowlist (config/network.yaml).",
+      "Timeout: 10 min",
     ].join("\n"),
     rules: [
       { id: "command.pipe-to-shell", source: "policy", message: "What a page sends would be run unread." },

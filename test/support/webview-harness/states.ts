@@ -253,7 +253,7 @@ function chat(name: string, patch: Partial<Recording>, more: Partial<ViewState> 
   };
 }
 
-function room(name: string, tab: string, patch: Partial<Recording> = {}, more: Partial<ViewState> = {}): ViewState {
+function fixture(name: string, tab: string, patch: Partial<Recording> = {}, more: Partial<ViewState> = {}): ViewState {
   const shows = [{ type: "show", tab }];
   return { name, view: "war-room", recording: { host: ready, answers: answersWith(), events: [], shows, saved: null, ...patch }, ...more };
 }
@@ -268,7 +268,7 @@ function questAnswers(
 
 /** A part of the panel Memory, with something of it open. */
 function memory(name: string, place: MemoryPlace, patch: Partial<Recording> = {}, more: Partial<ViewState> = {}): ViewState {
-  return room(`war-room-memory-${name}`, "memory", { shows: [{ type: "show", tab: "memory", memory: place }], ...patch }, more);
+  return fixture(`war-room-memory-${name}`, "memory", { shows: [{ type: "show", tab: "memory", memory: place }], ...patch }, more);
 }
 
 const manyHits = Array.from({ length: 20_000 }, (_, index) =>
@@ -499,7 +499,7 @@ export const states: readonly ViewState[] = [
     host: { state: "failed", detail: "It ended five times within a minute." },
     answers: {},
   }),
-  room("war-room-command", "command", {
+  fixture("war-room-command", "command", {
     answers: answersWith({
       "approvals.list": { items: [sampleApproval({ tier: "T2" })] },
       "changes.list": {
@@ -507,10 +507,10 @@ export const states: readonly ViewState[] = [
       },
     }),
   }),
-  room("war-room-receipts", "receipts"),
-  room("war-room-receipt", "receipts", { shows: [{ type: "show", receiptId: "receipt-3" }] }),
-  room("war-room-verified", "receipts", {}, { click: ["[data-testid=verify-ledger]"] }),
-  room(
+  fixture("war-room-receipts", "receipts"),
+  fixture("war-room-receipt", "receipts", { shows: [{ type: "show", receiptId: "receipt-3" }] }),
+  fixture("war-room-verified", "receipts", {}, { click: ["[data-testid=verify-ledger]"] }),
+  fixture(
     "war-room-damaged",
     "receipts",
     {
@@ -527,14 +527,14 @@ export const states: readonly ViewState[] = [
     },
     { click: ["[data-testid=verify-ledger]"] },
   ),
-  room(
+  fixture(
     "war-room-governance",
     "governance",
     { answers: answersWith({ "approvals.list": { items: [sampleApproval()] } }) },
     { height: 1300 },
   ),
-  room("war-room-governance-table", "governance", {}, { click: [".chart-table > summary"], height: 1300 }),
-  room("war-room-governance-empty", "governance", {
+  fixture("war-room-governance-table", "governance", {}, { click: [".chart-table > summary"], height: 1300 }),
+  fixture("war-room-governance-empty", "governance", {
     answers: answersWith({
       "governance.stats": sampleStats({
         decisions: 0,
@@ -547,7 +547,7 @@ export const states: readonly ViewState[] = [
       }),
     }),
   }),
-  room("war-room-governance-problem", "governance", {
+  fixture("war-room-governance-problem", "governance", {
     answers: answersWith({
       "governance.stats": sampleStats({
         policyVersion: null,
@@ -559,20 +559,20 @@ export const states: readonly ViewState[] = [
       }),
     }),
   }),
-  room("war-room-governance-failed", "governance", {
+  fixture("war-room-governance-failed", "governance", {
     errors: { "governance.stats": { code: "internal", message: "governance.stats failed inside the host. The log says why." } },
   }),
-  room("war-room-trust", "trust"),
-  room("war-room-trust-empty", "trust", {
+  fixture("war-room-trust", "trust"),
+  fixture("war-room-trust-empty", "trust", {
     answers: answersWith({ "trust.list": { items: [] }, "trust.proposals": { items: [] } }),
   }),
-  room("war-room-learning", "learning"),
-  room("war-room-learning-empty", "learning", {
+  fixture("war-room-learning", "learning"),
+  fixture("war-room-learning-empty", "learning", {
     answers: answersWith({ "learning.rules": { items: [] }, "learning.proposals": { items: [] } }),
   }),
-  room("war-room-soul", "soul", {}, { height: 1500 }),
-  room("war-room-soul-yaml", "soul", {}, { click: ['[data-testid="view:yaml"]'], height: 1100 }),
-  room(
+  fixture("war-room-soul", "soul", {}, { height: 1500 }),
+  fixture("war-room-soul-yaml", "soul", {}, { click: ['[data-testid="view:yaml"]'], height: 1100 }),
+  fixture(
     "war-room-soul-issues",
     "soul",
     {
@@ -593,29 +593,29 @@ export const states: readonly ViewState[] = [
     },
     { height: 1500 },
   ),
-  room("war-room-soul-no-proposals", "soul", {
+  fixture("war-room-soul-no-proposals", "soul", {
     answers: answersWith({ "soul.status": sampleSoulStatus({ pendingProposals: [] }), "soul.proposals": { items: [] } }),
   }),
-  room("war-room-soul-off", "soul", {
+  fixture("war-room-soul-off", "soul", {
     answers: answersWith({
       "flags.list": { items: [sampleFlag({ enabled: false, source: "setting" })] },
       "soul.status": sampleSoulStatus({ activeVersion: null, pendingProposals: [] }),
     }),
   }),
-  room("war-room-soul-host-down", "soul", { host: { state: "failed", detail: "It ended five times within a minute." }, answers: {} }),
-  room(
+  fixture("war-room-soul-host-down", "soul", { host: { state: "failed", detail: "It ended five times within a minute." }, answers: {} }),
+  fixture(
     "war-room-usage",
     "usage",
     { answers: answersWith({ "models.local": loadedModel }) },
     { click: ["[data-testid=find-servers]"], height: 4200 },
   ),
-  room(
+  fixture(
     "war-room-usage-tokens",
     "usage",
     { answers: answersWith({ "models.local": { ...local, status: "downloading", doneBytes: 900_000_000 } }) },
     { click: ['[data-testid="measure:tokens"]', ".chart-table > summary"], fill: { testId: "day-cap", text: "five" }, height: 4200 },
   ),
-  room(
+  fixture(
     "war-room-usage-empty",
     "usage",
     {
@@ -632,7 +632,7 @@ export const states: readonly ViewState[] = [
     },
     { click: ["[data-testid=find-servers]"], height: 1900 },
   ),
-  room(
+  fixture(
     "war-room-usage-problems",
     "usage",
     {
@@ -653,14 +653,14 @@ export const states: readonly ViewState[] = [
     },
     { click: ["[data-testid=find-servers]"], height: 4000 },
   ),
-  room("war-room-usage-failed", "usage", {
+  fixture("war-room-usage-failed", "usage", {
     errors: {
       "usage.summary": { code: "unavailable", message: "The database does not answer." },
       "router.decisions": { code: "unavailable", message: "The database does not answer." },
     },
   }),
-  room("war-room-tools", "tools", {}, { click: ["[data-testid=doctor]"], height: 2100 }),
-  room(
+  fixture("war-room-tools", "tools", {}, { click: ["[data-testid=doctor]"], height: 2100 }),
+  fixture(
     "war-room-tools-building",
     "tools",
     {
@@ -673,7 +673,7 @@ export const states: readonly ViewState[] = [
     },
     { click: ["[data-testid=build-image]"] },
   ),
-  room("war-room-tools-none", "tools", {
+  fixture("war-room-tools-none", "tools", {
     answers: answersWith({
       "tools.sandbox": sampleSandbox({
         ...{ place: null, engine: null, osSandbox: null, network: "allowlist" },
@@ -694,8 +694,8 @@ export const states: readonly ViewState[] = [
       "receipts.search": { items: [] },
     }),
   }),
-  room("war-room-tools-loading", "tools", { silent: ["tools.providers", "tools.sandbox"] }),
-  room("war-room-tools-failed", "tools", {
+  fixture("war-room-tools-loading", "tools", { silent: ["tools.providers", "tools.sandbox"] }),
+  fixture("war-room-tools-failed", "tools", {
     errors: {
       "tools.providers": { code: "internal", message: "tools.providers failed inside the host. The log says why." },
       "tools.sandbox": { code: "unavailable", message: "The engine does not answer. Start it and try again." },
@@ -741,6 +741,6 @@ export const states: readonly ViewState[] = [
       ),
     },
   ),
-  room("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
-  room("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
+  fixture("war-room-no-receipts", "receipts", { answers: answersWith({ "receipts.search": { items: [] } }) }),
+  fixture("war-room-host-down", "command", { host: { state: "stopped", detail: "" }, answers: {} }),
 ];

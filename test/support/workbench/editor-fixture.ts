@@ -26,7 +26,7 @@ export interface EditorFixtureOptions {
   /** More files of the workspace, by path. */
   files?: Readonly<Record<string, string>>;
   /** Files of the owner's in the data folder, by path. */
-  owners?: Readonly<Record<string, string>>;
+  dataFiles?: Readonly<Record<string, string>>;
   settings?: Record<string, unknown>;
   /** More VSIX files to install. */
   extensions?: readonly string[];
@@ -35,13 +35,13 @@ export interface EditorFixtureOptions {
 export async function openEditorFixture({
   script,
   files = {},
-  owners = {},
+  dataFiles = {},
   settings = {},
   extensions = [],
 }: EditorFixtureOptions): Promise<EditorFixture> {
   const workspace = sampleWorkspace();
   const data = mkdtempSync(join(tmpdir(), "lancelot-e2e-"));
-  for (const [folder, texts] of [[workspace.path, files] as const, [data, owners] as const])
+  for (const [folder, texts] of [[workspace.path, files] as const, [data, dataFiles] as const])
     for (const [path, text] of Object.entries(texts)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);

@@ -54,17 +54,17 @@ describe("fitting a conversation into a window", () => {
   });
 
   it("shortens attached files, never the owner's words", () => {
-    const words = "my own words ".repeat(300);
+    const sentence = "my own words ".repeat(300);
     const mixed: ContextMessage = {
       role: "user",
       content: [
         { type: "text", text: long, attached: true },
-        { type: "text", text: words },
+        { type: "text", text: sentence },
       ],
     };
-    const { messages, fits } = fitConversation([mixed, call("1"), result("1", "x")], estimateTokens(words) + 800, data);
+    const { messages, fits } = fitConversation([mixed, call("1"), result("1", "x")], estimateTokens(sentence) + 800, data);
     expect(fits).toBe(true);
-    expect(messages[0]).toMatchObject({ content: [{ text: expect.stringContaining("[shortened") as string }, { text: words }] });
+    expect(messages[0]).toMatchObject({ content: [{ text: expect.stringContaining("[shortened") as string }, { text: sentence }] });
   });
 
   it("keeps the arguments of the plan and drops the long ones of finished edits", () => {

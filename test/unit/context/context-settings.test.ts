@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const settings = () => createContextSettings({ configDir, dataDir, onProblem: (words) => problems.push(words) });
+const settings = () => createContextSettings({ configDir, dataDir, onProblem: (message) => problems.push(message) });
 const own = (text: string): void => writeFileSync(join(dataDir, "config/context.yaml"), text);
 
 describe("config/context.yaml", () => {
@@ -40,12 +40,12 @@ describe("config/context.yaml", () => {
     ["keep: 0.9\n", "keep must be less than shorten_at"],
     ["surprise: 1\n", "Unrecognized key"],
     ["budget_tokens: [\n", "config/context.yaml"],
-  ])("%j is left out as a whole, and said once", (text, words) => {
+  ])("%j is left out as a whole, and said once", (text, message) => {
     own(text);
     const read = settings();
     expect(read()).toMatchObject({ budget_tokens: 128_000, keep: 0.4 });
     read();
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(words);
+    expect(problems[0]).toContain(message);
   });
 });

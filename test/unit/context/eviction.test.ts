@@ -15,7 +15,7 @@ const piece = (key: string, lastUsed: number, more: Partial<Piece> = {}): Piece 
 });
 const gain = (one: Piece): number => estimateTokens(one.text) - estimateTokens(renderPiece(one.text, "summarized"));
 
-describe("what makes room", () => {
+describe("freeing context", () => {
   it("is what was used longest ago, shortened before anything leaves", () => {
     const pieces = [piece("c", 9), piece("a", 1), piece("b", 5)];
     const [, first] = pieces;

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const trace = { questId: null, parentId: null };
 const tool = (name: string) => ({ name, description: name, parameters: { type: "object" } });
-const wish = {
+const request = {
   small: false,
   canEdit: false,
   mode: "normal" as const,
@@ -44,14 +44,14 @@ const context = () =>
     dataDir: folders.dataDir,
     soul: () => ({ text: "Your constitution.", line: "Be honest.", version: "v1" }),
   });
-const systemOf = (memory: string | undefined, of: Partial<typeof wish> = {}): string =>
-  context().assemble(memory === undefined ? around : { ...around, memory }, { ...wish, ...of }, trace).system;
+const systemOf = (memory: string | undefined, of: Partial<typeof request> = {}): string =>
+  context().assemble(memory === undefined ? around : { ...around, memory }, { ...request, ...of }, trace).system;
 
 describe("what is remembered, in the prompt", () => {
   it("stands after the soul and the owner's files and before what changes from run to run", () => {
     const system = systemOf("What you remember: the port is 8443.");
     const order = ["Your constitution.", "Never use tabs.", "What you remember", "Edits are proposed", "Workspace: project"];
-    const places = order.map((words) => system.indexOf(words));
+    const places = order.map((message) => system.indexOf(message));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(Math.min(...places)).toBeGreaterThan(-1);
   });
@@ -66,10 +66,10 @@ describe("what is remembered, in the prompt", () => {
 
   it("counts in what a prompt takes", () => {
     const memory = "The port is 8443. ".repeat(100);
-    const without = context().measure(around, wish);
-    const room = context().measure({ ...around, memory }, wish);
-    expect(room.fixed - without.fixed).toBeGreaterThanOrEqual(estimateTokens(memory) - 1);
-    expect(without.limit - room.limit).toBe(room.fixed - without.fixed);
+    const without = context().measure(around, request);
+    const budget = context().measure({ ...around, memory }, request);
+    expect(budget.fixed - without.fixed).toBeGreaterThanOrEqual(estimateTokens(memory) - 1);
+    expect(without.limit - budget.limit).toBe(budget.fixed - without.fixed);
   });
 
   it("is told with how to use it where the memory tools are offered, and not where they are not", () => {

@@ -44,7 +44,7 @@ describe("what Lancelot says of itself", () => {
       null,
     ],
     ["that nobody answers", { canAsk: false }, {}, /Nobody can answer/, null],
-  ])("tells %s", (_name, facts, more, said, unsaid) => {
+  ])("reports %s", (_name, facts, more, said, unsaid) => {
     const text = describeSelf(state(facts), { ...limits, ...more });
     expect(text).toMatch(said);
     if (unsaid !== null) expect(text).not.toMatch(unsaid);
@@ -52,13 +52,13 @@ describe("what Lancelot says of itself", () => {
   });
 
   it("of the real tools is short, and names each of them", () => {
-    const room = createToolsFixture();
-    const tools = room.tools.list();
+    const fixture = createToolsFixture();
+    const tools = fixture.tools.list();
     const text = describeSelf(state({ tools }), limits);
     for (const tool of tools) expect(text).toContain(tool.name);
     expect(text).toContain("diagnostics (");
     expect(estimateTokens(text)).toBeLessThan(700);
-    room.close();
+    fixture.close();
   });
 });
 
@@ -90,7 +90,7 @@ describe("the prompt", () => {
     const trace = { questId: null, parentId: null };
     const sources = await context.readSources([], trace);
     const marker = "0123456789abcdef";
-    const wish = {
+    const request = {
       small: false,
       canEdit: false,
       mode: "normal" as const,
@@ -101,7 +101,7 @@ describe("the prompt", () => {
       window: 100_000,
       answer: 1000,
     };
-    const prompt = (small = false): string => context.assemble(sources, { ...wish, small }, trace).system;
+    const prompt = (small = false): string => context.assemble(sources, { ...request, small }, trace).system;
     expect(prompt()).toContain("soul v1");
     expect(prompt()).toContain("deploy, publish, push, post");
     expect(prompt()).not.toContain("Safe mode");

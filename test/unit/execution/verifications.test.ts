@@ -334,11 +334,11 @@ describe("verification", () => {
     };
     const failed = await plant();
     expect(outcomes.at(-1)).toMatchObject({ result: "failure", receiptId: failed.receiptId });
-    const told = outcomes.length;
+    const reported = outcomes.length;
     rmSync(`${fixture.dataDir}/objects`, { recursive: true, force: true });
     writeFileSync(`${fixture.dataDir}/objects`, "in the way");
     expect((await fixture.run("write_file", { path: "a.txt", content: "x\n" })).isError).toBe(true);
-    expect([outcomes.length, fixture.read("a.txt")]).toEqual([told, "one\n"]);
+    expect([outcomes.length, fixture.read("a.txt")]).toEqual([reported, "one\n"]);
   });
 
   it("reports undone actions of the agent to trust, not those of the user", async () => {

@@ -18,7 +18,7 @@ interface Pick {
 
 // The editor, as far as these commands use it; the real one is driven in test/e2e/memory.test.ts.
 const editor = vi.hoisted(() => ({
-  told: [] as string[],
+  reported: [] as string[],
   dialogs: [] as string[],
   ran: [] as unknown[][],
   copied: [] as string[][],
@@ -40,7 +40,7 @@ vi.mock("vscode", () => {
       editor.dialogs.push(`${text}\n${options.detail}`);
       return Promise.resolve(editor.press === undefined ? undefined : buttons[editor.press]);
     }
-    editor.told.push(text);
+    editor.reported.push(text);
     return Promise.resolve(undefined);
   };
   return {
@@ -120,7 +120,7 @@ const asked = (method: string) => calls.filter((call) => call.method === method)
 const run = async (name: `lancelot.${string}`, argument?: unknown): Promise<void> => commands[name]?.(argument);
 
 beforeEach(() => {
-  for (const list of [editor.told, editor.dialogs, editor.ran, editor.copied, calls, opened]) list.length = 0;
+  for (const list of [editor.reported, editor.dialogs, editor.ran, editor.copied, calls, opened]) list.length = 0;
   Object.assign(editor, { typed: undefined, choose: undefined, press: undefined, file: undefined, selection: undefined });
   answers = {};
 });
@@ -136,7 +136,7 @@ describe("lancelot.remember", () => {
     expect(editor.box.wrong("  ")).toBeTypeOf("string");
     expect(editor.box.wrong("x".repeat(4001))).toContain("4000");
     expect(asked("memory.remember")).toEqual([{ text: "The tests need a database on port 5433." }]);
-    expect(editor.told).toEqual([expect.stringMatching(/Archive.*It was there already\./)]);
+    expect(editor.reported).toEqual([expect.stringMatching(/Archive.*It was there already\./)]);
   });
 
   it("does nothing when the box is closed, and leaves out a selection that is too long", async () => {
@@ -158,8 +158,8 @@ describe("lancelot.searchMemory", () => {
     const done = run("lancelot.searchMemory");
     const pick = editor.pick as Pick;
     await vi.waitFor(() => expect(pick.items.map(({ label }) => label)).toEqual(["About you"]));
-    for (const words of ["inv", "invoice"]) {
-      pick.change(words);
+    for (const message of ["inv", "invoice"]) {
+      pick.change(message);
       await vi.advanceTimersByTimeAsync(200);
     }
     waiting.get("invoice")?.({ items: [sampleHit(archived, "The **invoice** tests\nneed")] });
@@ -254,7 +254,7 @@ describe("files", () => {
     await run(name);
     expect(asked("memory.export")).toEqual([{ format }]);
     expect(editor.copied).toEqual([["/data/exports/memory.x", "/home/me/memory"]]);
-    for (const fact of ["4 items", "/home/me/memory", "0123456789ab…"]) expect(editor.told[0]).toContain(fact);
+    for (const fact of ["Items: 4", "/home/me/memory", "0123456789ab…"]) expect(editor.reported[0]).toContain(fact);
   });
 
   it("is not written when the dialog is closed", async () => {
@@ -278,7 +278,7 @@ describe("files", () => {
     answers = { "memory.import": { ...report, added: 0, updated: 0 } };
     await run("lancelot.importMemory");
     expect(editor.dialogs).toEqual([]);
-    expect(editor.told).toHaveLength(1);
+    expect(editor.reported).toHaveLength(1);
     expect(asked("memory.import")).toHaveLength(1);
   });
 });

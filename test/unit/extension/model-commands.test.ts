@@ -19,7 +19,7 @@ interface Asked {
 
 // The editor, as far as these commands use it; the real one is driven in test/e2e/usage.test.ts.
 const editor = vi.hoisted(() => ({
-  told: [] as string[],
+  reported: [] as string[],
   questions: [] as string[],
   ran: [] as unknown[][],
   rows: [] as Row[],
@@ -46,7 +46,7 @@ vi.mock("vscode", () => {
     },
     window: {
       showInformationMessage(text: string, ...buttons: unknown[]) {
-        editor.told.push(text);
+        editor.reported.push(text);
         return press(buttons);
       },
       showWarningMessage(question: string, options: { detail: string }, ...buttons: unknown[]) {
@@ -87,7 +87,7 @@ async function run(make: (host: AgentHost) => Commands, name: keyof Commands, ar
 const changes = () => called.filter(([method]) => !/summary|list|get$|models\.local$|servers$/.test(method));
 
 beforeEach(() => {
-  Object.assign(editor, { told: [], questions: [], ran: [], rows: [], asked: [], pick: "nothing", press: undefined, typed: [] });
+  Object.assign(editor, { reported: [], questions: [], ran: [], rows: [], asked: [], pick: "nothing", press: undefined, typed: [] });
   called = [];
   answers = { "usage.summary": sampleUsage(), "models.local": local };
 });
@@ -101,7 +101,7 @@ describe("spending caps", () => {
     for (const right of ["", "3", "$0.5", "1,25"]) expect(check?.(right), right).toBeUndefined();
     for (const wrong of ["0", "-1", "a lot", "1e9", "12345678"]) expect(check?.(wrong), wrong).toBeTypeOf("string");
     expect(changes()).toEqual([["usage.setCaps", { questUsd: 1.5, dayUsd: null }]]);
-    expect(editor.told).toEqual([expect.stringMatching(/\$1\.50.*no cap/)]);
+    expect(editor.reported).toEqual([expect.stringMatching(/\$1\.50.*no cap/)]);
   });
 
   it("stay as they are when the owner goes away in between", async () => {
@@ -125,7 +125,7 @@ describe("resetting usage", () => {
   ])("with button %j pressed", async (press, expected) => {
     editor.press = press;
     await run(usageCommands, "lancelot.resetUsage");
-    expect(editor.questions[0]).toContain("214 calls, $6.35");
+    expect(editor.questions[0]).toMatch(/214.*\$6\.35/);
     expect(changes()).toEqual(expected);
   });
 });
@@ -156,7 +156,7 @@ describe("the model of one task", () => {
     expect(editor.rows.map(({ label }) => label)).toEqual(["Fix the failing invoice test", "Another"]);
     answers["quests.list"] = { items: [] };
     await run(taskModelCommands, "lancelot.chooseTaskModel");
-    expect(editor.told).toHaveLength(1);
+    expect(editor.reported).toHaveLength(1);
     expect(changes()).toEqual([]);
   });
 });
@@ -165,7 +165,7 @@ describe("the local model", () => {
   it("loads, or downloads first, and reports problems", async () => {
     answers["models.local.load"] = { ...local, status: "loaded" };
     await run(localModelCommands, "lancelot.loadLocalModel");
-    expect(editor.told).toEqual([expect.stringContaining("Qwen3 4B")]);
+    expect(editor.reported).toEqual([expect.stringContaining("Qwen3 4B")]);
     answers["models.local.load"] = { ...local, status: "failed", problem: "Too little memory.", nextStep: "Close something." };
     await expect(run(localModelCommands, "lancelot.loadLocalModel")).rejects.toThrow("Too little memory. Close something.");
     answers["models.local"] = { ...local, status: "absent" };
@@ -176,7 +176,7 @@ describe("the local model", () => {
   it("is unloaded", async () => {
     answers["models.local.unload"] = local;
     await run(localModelCommands, "lancelot.unloadLocalModel");
-    expect(editor.told[0]).toContain("Qwen3 4B");
+    expect(editor.reported[0]).toContain("Qwen3 4B");
     expect(changes()).toEqual([["models.local.unload", {}]]);
   });
 
@@ -190,7 +190,7 @@ describe("the local model", () => {
     editor.press = press;
     await run(localModelCommands, "lancelot.deleteLocalModel");
     expect(changes()).toEqual(expected);
-    expect(editor.told.length + editor.questions.length).toBeGreaterThan(0);
+    expect(editor.reported.length + editor.questions.length).toBeGreaterThan(0);
   });
 });
 
@@ -203,7 +203,7 @@ describe("the intent classifier", () => {
     answers["models.local.download"] = { ...local, intent: { status: after, problem: null } };
     await run(localModelCommands, "lancelot.downloadIntentModel");
     expect(changes()).toEqual(expected);
-    expect(editor.told).toHaveLength(1);
+    expect(editor.reported).toHaveLength(1);
   });
 });
 
@@ -215,13 +215,13 @@ describe("model servers", () => {
     await run(localModelCommands, "lancelot.findModelServers");
     expect(editor.rows.map(({ label }) => label)).toEqual(["Ollama", "qwen3:8b", "llama3.2:3b", "vLLM", "$(warning) vLLM"]);
     expect(changes()).toEqual([["models.useServer", { url: "http://127.0.0.1:11434/v1", model: "qwen3:8b" }]]);
-    expect(editor.told).toEqual([expect.stringMatching(/qwen3:8b.*ollama/)]);
+    expect(editor.reported).toEqual([expect.stringMatching(/qwen3:8b.*ollama/)]);
   });
 
   it("that do not exist are reported", async () => {
     answers["models.servers"] = { items: [] };
     await run(localModelCommands, "lancelot.findModelServers");
-    expect(editor.told).toHaveLength(1);
+    expect(editor.reported).toHaveLength(1);
     expect(changes()).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ interface Asked {
 // The editor, as far as these commands use it; the real one is driven in test/e2e/safeguards.test.ts.
 const editor = vi.hoisted(() => ({
   asked: [] as Asked[],
-  told: [] as string[],
+  reported: [] as string[],
   /** The index of the button that is pressed; undefined closes the dialog. */
   press: undefined as number | undefined,
   opened: [] as unknown[][],
@@ -52,7 +52,7 @@ vi.mock("vscode", () => ({
       return Promise.resolve(editor.press === undefined ? undefined : buttons[editor.press]);
     },
     showInformationMessage(text: string) {
-      editor.told.push(text);
+      editor.reported.push(text);
       return Promise.resolve(undefined);
     },
     showInputBox: () => Promise.resolve("Because."),
@@ -87,7 +87,7 @@ const commands = { ...safeguardCommands(host), ...soulCommands(host), ...memoryD
 
 beforeEach(() => {
   editor.asked.length = 0;
-  editor.told.length = 0;
+  editor.reported.length = 0;
   editor.opened.length = 0;
   ownerCalls.length = 0;
   refusal = undefined;
@@ -205,7 +205,7 @@ describe.each(table)("%s %j", (name, argument, facts, call) => {
     editor.press = 0;
     refusal = new LancelotError("conflict", "It was answered in another window.");
     await run();
-    expect(editor.told).toEqual(["It was answered in another window."]);
+    expect(editor.reported).toEqual(["It was answered in another window."]);
     refusal = new LancelotError("internal", "It failed.");
     await expect(run()).rejects.toThrow("It failed.");
   });

@@ -13,7 +13,7 @@ interface Row {
 
 // The editor, as far as these commands use it; the real one is driven in test/e2e/tools.test.ts.
 const editor = vi.hoisted(() => ({
-  told: [] as string[],
+  reported: [] as string[],
   ran: [] as string[],
   progress: [] as string[],
   /** The index of the button that is pressed in a modal dialog. */
@@ -26,7 +26,7 @@ const editor = vi.hoisted(() => ({
 vi.mock("vscode", () => {
   const t = (text: string, ...args: unknown[]) => text.replace(/\{(\d+)\}/g, (_, index: string) => String(args[Number(index)]));
   const tell = (text: string) => {
-    editor.told.push(text);
+    editor.reported.push(text);
     return Promise.resolve(undefined);
   };
   const from = (...all: { dispose(): unknown }[]) => ({ dispose: () => all.map((one) => one.dispose()) });
@@ -117,7 +117,7 @@ const sandbox = (payload: SandboxState): HostEvent => ({ seq: 1, topic: "sandbox
 beforeEach(() => {
   called = [];
   answers = { "tools.sandbox.build": image("building", "Step 1/9"), "tools.doctor": { items: sampleDoctor } };
-  Object.assign(editor, { told: [], ran: [], progress: [], press: undefined, rows: [], placeholder: "" });
+  Object.assign(editor, { reported: [], ran: [], progress: [], press: undefined, rows: [], placeholder: "" });
 });
 
 describe("building the sandbox image", () => {
@@ -128,7 +128,7 @@ describe("building the sandbox image", () => {
     emit(sandbox(image("ready")));
     await done;
     expect(editor.progress).toEqual(["Step 1/9", "Step 2/9"]);
-    expect(editor.told).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
+    expect(editor.reported).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
   });
 
   it("reports why it failed", async () => {
@@ -145,7 +145,7 @@ describe("building the sandbox image", () => {
     editor.cancel();
     await done;
     expect(called).toEqual(["tools.sandbox.build", "tools.sandbox.cancelBuild"]);
-    expect(editor.told).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
+    expect(editor.reported).toEqual([expect.stringContaining("lancelot/sandbox:1")]);
   });
 
   it.each([
@@ -192,6 +192,6 @@ describe("Lancelot: Doctor", () => {
   it("reports a host that cannot run the checks", async () => {
     answers["tools.doctor"] = new Error("The agent host is not running.");
     await run("doctor");
-    expect(editor.told).toEqual([expect.stringContaining("not running")]);
+    expect(editor.reported).toEqual([expect.stringContaining("not running")]);
   });
 });

@@ -8,48 +8,48 @@ import { openStorage, type Storage } from "../../../agent-server/storage/storage
 let dataDir: string;
 let open: Storage[];
 let clock: number;
-let told: [boolean, boolean][];
+let reported: [boolean, boolean][];
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-safe-"));
   open = [];
   clock = 1_000_000;
-  told = [];
+  reported = [];
 });
 afterEach(() => {
   for (const storage of open) storage.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function room() {
+function fixture() {
   const storage = openStorage({ dataDir, migrations: flagsMigrations });
   open.push(storage);
-  return { storage, safeMode: createSafeMode({ storage, now: () => clock, onChange: (...change) => told.push(change) }) };
+  return { storage, safeMode: createSafeMode({ storage, now: () => clock, onChange: (...change) => reported.push(change) }) };
 }
 
 describe("safe mode", () => {
   it("is off at first, and outlives a restart once it is on", () => {
-    const first = room();
+    const first = fixture();
     expect(first.safeMode.enabled()).toBe(false);
     first.safeMode.set(true);
     expect(first.safeMode.enabled()).toBe(true);
     first.storage.close();
-    expect(room().safeMode.enabled()).toBe(true);
+    expect(fixture().safeMode.enabled()).toBe(true);
   });
 
   it("of another window holds here within a quarter of a second", () => {
-    const here = room().safeMode;
-    room().safeMode.set(true);
+    const here = fixture().safeMode;
+    fixture().safeMode.set(true);
     clock += 251;
     expect(here.enabled()).toBe(true);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [true, true],
       [true, false],
     ]);
   });
 
   it("is on while it cannot be read", () => {
-    const { storage, safeMode } = room();
+    const { storage, safeMode } = fixture();
     storage.db.exec("DELETE FROM safe_mode");
     clock += 1_000;
     expect(safeMode.enabled()).toBe(true);
@@ -59,12 +59,12 @@ describe("safe mode", () => {
   });
 
   it("sends one event per change and is returned by its method", async () => {
-    const handlers = safeModeHandlers(room().safeMode);
+    const handlers = safeModeHandlers(fixture().safeMode);
     const call = { owner: true, signal: new AbortController().signal };
     expect(await handlers["tools.safeMode"]({ enabled: true }, call)).toEqual({ enabled: true });
     await handlers["tools.safeMode"]({ enabled: true }, call);
     expect(await handlers["tools.safeMode"]({ enabled: false }, call)).toEqual({ enabled: false });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [true, true],
       [false, true],
     ]);

@@ -51,13 +51,13 @@ async function checked(uri: string, text: string, lint?: (yaml: string) => SoulI
   return (await open.after(1))[0]?.diagnostics ?? [];
 }
 
-function words(message: Diagnostic["message"]): string {
+function messageOf(message: Diagnostic["message"]): string {
   return typeof message === "string" ? message : message.value;
 }
 
 function brief(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(
-    ({ range, severity, code, message }) => `${range.start.line}:${range.start.character} ${severity} ${code} ${words(message)}`,
+    ({ range, severity, code, message }) => `${range.start.line}:${range.start.character} ${severity} ${code} ${messageOf(message)}`,
   );
 }
 
@@ -125,7 +125,7 @@ describe("diagnostics", () => {
 
   it("does not say the same of a line twice", async () => {
     const text = shipped.replace("level: autonomous", "level: wild");
-    const line = text.split("\n").findIndex((words) => words.includes("level: wild")) + 1;
+    const line = text.split("\n").findIndex((messageOf) => messageOf.includes("level: wild")) + 1;
     const found = await checked(soulUri, text, () => [{ rule: "schema", severity: "critical", message: "must be …", line, column: 10 }]);
     expect(found).toHaveLength(1);
   });
@@ -134,7 +134,7 @@ describe("diagnostics", () => {
     const found = await checked(soulUri, `# yaml-language-server: $schema=https://example.org/any.json\n${shipped}`, () => [
       { rule: "schema", severity: "critical", message: "as the host sees it", line: 4, column: 1 },
     ]);
-    expect(found.map(({ message }) => words(message)).join("\n")).toContain("are not fetched");
+    expect(found.map(({ message }) => messageOf(message)).join("\n")).toContain("are not fetched");
     expect(found.map(({ message }) => message)).toContain("as the host sees it");
   });
 
@@ -242,9 +242,9 @@ describe("completion and hover", () => {
   it.each([
     [routerUri, "fail|over: []\n", "Empty: nothing is sent to another provider."],
     [routerUri, "breaker:\n  fail|ures: 3\n", "Failures in a row"],
-    [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The strong model"],
+    [modelsUri, "providers:\n  work:\n    de|ep: { model: m }\n", "The deep model"],
     [modelsUri, "act|ive: work\n", "The active provider"],
-  ])("tells what a setting is for: %s %s", async (uri, text, said) => {
+  ])("reports what a setting is for: %s %s", async (uri, text, said) => {
     const { hover } = await at(uri, text);
     expect(JSON.stringify(hover?.contents)).toContain(said);
   });

@@ -72,11 +72,11 @@ const conflict = (status: ApprovalStatus) => expect.objectContaining({ code: "co
 describe("authorization", () => {
   it("is given at once where nothing has to be asked, and used once", async () => {
     const read = intent("file_ops", "read", { path: "src/a.ts" });
-    const leave = await authorize(fixture, read);
-    expect(leave).toMatchObject({ approvalId: null, decision: { verdict: "allow", tier: "T0" } });
+    const authorization = await authorize(fixture, read);
+    expect(authorization).toMatchObject({ approvalId: null, decision: { verdict: "allow", tier: "T0" } });
     expect(fixture.events).toEqual([]);
-    fixture.governance.redeem(leave, read);
-    expect(() => fixture.governance.redeem(leave, read)).toThrow(denied);
+    fixture.governance.redeem(authorization, read);
+    expect(() => fixture.governance.redeem(authorization, read)).toThrow(denied);
   });
 
   it("is for exactly the intent that was asked about", async () => {
@@ -89,37 +89,37 @@ describe("authorization", () => {
       { ...remove, questId: "quest-2" },
       intent("file_ops", "delete", { path: "src/a.ts" }),
     ]) {
-      const leave = await answered("allow_once");
-      expect(() => fixture.governance.redeem(leave, other)).toThrow(LancelotError);
+      const authorization = await answered("allow_once");
+      expect(() => fixture.governance.redeem(authorization, other)).toThrow(LancelotError);
       // A wrong try uses it up.
-      expect(() => fixture.governance.redeem(leave, remove)).toThrow(denied);
+      expect(() => fixture.governance.redeem(authorization, remove)).toThrow(denied);
     }
-    const leave = await answered("allow_once");
-    fixture.governance.redeem(leave, { ...remove, args: { path: "src/a.ts" } });
+    const authorization = await answered("allow_once");
+    fixture.governance.redeem(authorization, { ...remove, args: { path: "src/a.ts" } });
   });
 
   it("does not depend on the order in which arguments are written", async () => {
-    const leave = await answered(
+    const authorization = await answered(
       "allow_once",
       undefined,
       intent("file_ops", "delete", { path: "src/a.ts", b: { c: 1, d: 2 } }, { questId }),
     );
-    fixture.governance.redeem(leave, intent("file_ops", "delete", { b: { d: 2, c: 1 }, path: "src/a.ts" }, { questId }));
+    fixture.governance.redeem(authorization, intent("file_ops", "delete", { b: { d: 2, c: 1 }, path: "src/a.ts" }, { questId }));
   });
 
   it("cannot be made up or copied", async () => {
-    const leave = await answered("allow_once");
-    expect(() => fixture.governance.redeem({ ...leave }, remove)).toThrow(denied);
+    const authorization = await answered("allow_once");
+    expect(() => fixture.governance.redeem({ ...authorization }, remove)).toThrow(denied);
     const other = beside();
-    expect(() => other.governance.redeem(leave, remove)).toThrow(denied);
-    fixture.governance.redeem(leave, remove);
+    expect(() => other.governance.redeem(authorization, remove)).toThrow(denied);
+    fixture.governance.redeem(authorization, remove);
   });
 
   it("ends when the file has become something else meanwhile", async () => {
     const write = intent("file_ops", "write", { path: "src/new.ts", content: "x" });
-    const leave = await authorize(fixture, write);
+    const authorization = await authorize(fixture, write);
     symlinkSync(join(fixture.workspace, ".env"), join(fixture.workspace, "src/new.ts"));
-    expect(() => fixture.governance.redeem(leave, write)).toThrow(denied);
+    expect(() => fixture.governance.redeem(authorization, write)).toThrow(denied);
     rmSync(join(fixture.workspace, "src/new.ts"));
 
     const asked = await answered("allow_once");
@@ -450,10 +450,10 @@ describe("approval for the whole task", () => {
 
   it("does not outlive a stricter policy", async () => {
     await answered("allow_quest");
-    const leave = await authorize();
+    const authorization = await authorize();
     rmSync(join(fixture.workspace, "src/a.ts"));
     symlinkSync("/etc/hosts", join(fixture.workspace, "src/a.ts"));
-    expect(() => fixture.governance.redeem(leave, remove)).toThrow(denied);
+    expect(() => fixture.governance.redeem(authorization, remove)).toThrow(denied);
   });
 });
 
@@ -489,9 +489,9 @@ describe("several windows on one data folder", () => {
     const id = fixture.governance.approvals.list({ limit: 10 })[0]?.id ?? "";
     other.governance.approvals.decide(id, "allow_once");
     expect(() => fixture.governance.approvals.decide(id, "deny")).toThrow(conflict("allowed_once"));
-    const leave = await promise;
-    expect(leave.approvalId).toBe(id);
-    fixture.governance.redeem(leave, remove);
+    const authorization = await promise;
+    expect(authorization.approvalId).toBe(id);
+    fixture.governance.redeem(authorization, remove);
     expect(receipts("approval.answer")).toHaveLength(1);
   });
 
@@ -526,7 +526,7 @@ describe("several windows on one data folder", () => {
     expect(new Set(open.map((approval) => approval.id)).size).toBe(2);
     for (const approval of open) fixture.governance.approvals.decide(approval.id, "allow_once");
     const leaves = await Promise.all(promises);
-    for (const leave of leaves) fixture.governance.redeem(leave, remove);
+    for (const authorization of leaves) fixture.governance.redeem(authorization, remove);
   });
 });
 
@@ -557,10 +557,10 @@ describe("where nobody can be asked", () => {
     expect(await refusal(authorize(fixture, { ...remove, args: { path: "src/b.ts" } }))).toMatchObject({ code: "needs_approval" });
     const next = beside();
     next.governance.setCanAsk(false);
-    const leave = await authorize(next);
-    expect(leave.approvalId).toBe(id);
+    const authorization = await authorize(next);
+    expect(authorization.approvalId).toBe(id);
     const twin = await authorize(fixture);
-    next.governance.redeem(leave, remove);
+    next.governance.redeem(authorization, remove);
     expect(() => fixture.governance.redeem(twin, remove)).toThrow(denied);
     expect(await refusal(authorize())).toMatchObject({ code: "needs_approval" });
   });

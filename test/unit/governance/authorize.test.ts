@@ -32,7 +32,7 @@ let answer: { status: ApprovalStatus; reason?: string } | Error;
 let standing: Approval | null;
 let uses: boolean[];
 let recorded: { opening: Record<string, unknown>; closing: Record<string, unknown> }[];
-let told: unknown[][];
+let reported: unknown[][];
 let kept: Map<string, Approval>;
 let gate: Authorizer;
 
@@ -62,24 +62,24 @@ beforeEach(() => {
   standing = null;
   uses = [];
   recorded = [];
-  told = [];
+  reported = [];
   kept = new Map();
   const approvals: Pick<Approvals, "existingAnswer" | "ask" | "wait" | "cancel" | "use" | "get"> = {
     existingAnswer: (...about) => {
-      told.push(["existingAnswer", ...about]);
+      reported.push(["existingAnswer", ...about]);
       return standing;
     },
     ask: (asking, deferred) => {
-      told.push(["ask", asking, deferred]);
+      reported.push(["ask", asking, deferred]);
       return approval("pending");
     },
     async wait() {
       if (answer instanceof Error) throw answer;
       return approval(answer.status, answer.reason ?? null);
     },
-    cancel: (id) => void told.push(["cancel", id]),
+    cancel: (id) => void reported.push(["cancel", id]),
     use: (id) => {
-      told.push(["use", id]);
+      reported.push(["use", id]);
       return uses.shift() ?? false;
     },
     get: (id) => kept.get(id) ?? null,
@@ -92,10 +92,10 @@ beforeEach(() => {
     },
     escalation: () => "stop_task",
     observer: {
-      decided: (_intent, one) => void told.push(["decided", one]),
-      answered: (_judged, one) => void told.push(["answered", one.status]),
+      decided: (_intent, one) => void reported.push(["decided", one]),
+      answered: (_judged, one) => void reported.push(["answered", one.status]),
       countLearnedUse: (...of) => {
-        told.push(["countLearnedUse", ...of]);
+        reported.push(["countLearnedUse", ...of]);
         return uses.shift() ?? false;
       },
     },
@@ -107,11 +107,11 @@ beforeEach(() => {
       },
     } as never,
     redactor: createRedactor(),
-    log: (...line) => void told.push(["log", ...line]),
+    log: (...line) => void reported.push(["log", ...line]),
   });
 });
 
-const of = (name: string) => told.filter(([first]) => first === name);
+const of = (name: string) => reported.filter(([first]) => first === name);
 
 function authorize(
   what: Intent = remove,
@@ -144,10 +144,10 @@ it("an intent's hash is over its canonical JSON, with working folder and quest",
 describe("what is decided", () => {
   it("allowed: authorized at once, for exactly this intent, without a request", async () => {
     verdicts = [judged("allow")];
-    const leave = await authorize();
-    expect(leave).toEqual({ decision: judged("allow").decision, intentHash: intentHash(remove), approvalId: null });
-    expect(Object.isFrozen(leave)).toBe(true);
-    expect(told).toEqual([["decided", judged("allow")]]);
+    const authorization = await authorize();
+    expect(authorization).toEqual({ decision: judged("allow").decision, intentHash: intentHash(remove), approvalId: null });
+    expect(Object.isFrozen(authorization)).toBe(true);
+    expect(reported).toEqual([["decided", judged("allow")]]);
     expect(recorded).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe("what is decided", () => {
     expect(await refusal(authorize(remove, { signal: AbortSignal.abort() }))).toMatchObject({
       code: "cancelled",
     });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it.each([
@@ -324,9 +324,9 @@ describe("a learned rule", () => {
   it("may have been used for the last time by this authorization", async () => {
     verdicts = [learned];
     uses = [true];
-    const leave = await authorize();
+    const authorization = await authorize();
     verdicts = [judged("ask")];
-    gate.redeem(leave, remove);
+    gate.redeem(authorization, remove);
   });
 
   it.each([
@@ -336,16 +336,16 @@ describe("a learned rule", () => {
   ])("does not authorize what is %s", async (_name, now) => {
     verdicts = [learned];
     uses = [true];
-    const leave = await authorize();
+    const authorization = await authorize();
     verdicts = [now];
-    expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({ code: "denied" });
+    expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({ code: "denied" });
   });
 
   it("does not count where the owner approved, or no approval was needed", async () => {
     verdicts = [judged("allow")];
-    const leave = await authorize();
+    const authorization = await authorize();
     verdicts = [judged("ask")];
-    expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({ code: "denied" });
+    expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({ code: "denied" });
     verdicts = [learned, learned, judged("ask", { rules: [{ id: "other", source: "policy", message: "Another." }] })];
     const asked = await authorize();
     expect(await refusal(() => gate.redeem(asked, remove))).toMatchObject({ code: "denied" });
@@ -363,13 +363,17 @@ describe("authorization", () => {
     ["it is denied by now", judged("deny"), changed],
     ["it is asked for something else too", judged("ask", { rules: [...judged("ask").decision.rules, rule("y")] }), changed],
     ["it is asked for something else", judged("ask", { rules: [rule("y")] }), changed],
-  ])("of the owner where %s", async (_name, now, words) => {
-    const leave = await authorize();
+  ])("of the owner where %s", async (_name, now, expectedText) => {
+    const authorization = await authorize();
     verdicts = [now];
     uses = [true];
-    if (words === null) gate.redeem(leave, remove);
-    else expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({ code: "denied", message: expect.stringMatching(words) });
-    expect(of("use")).toEqual(words === null ? [["use", "a1"]] : []);
+    if (expectedText === null) gate.redeem(authorization, remove);
+    else
+      expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({
+        code: "denied",
+        message: expect.stringMatching(expectedText),
+      });
+    expect(of("use")).toEqual(expectedText === null ? [["use", "a1"]] : []);
   });
 
   it.each([
@@ -378,11 +382,11 @@ describe("authorization", () => {
     ["denied", judged("deny"), false],
   ])("without a question where it is %s by now", async (_name, now, good) => {
     verdicts = [judged("allow")];
-    const leave = await authorize();
+    const authorization = await authorize();
     verdicts = [now];
-    if (good) gate.redeem(leave, remove);
+    if (good) gate.redeem(authorization, remove);
     else {
-      const error = await refusal(() => gate.redeem(leave, remove));
+      const error = await refusal(() => gate.redeem(authorization, remove));
       expect(error.message).toMatch(changed);
       expect(error.data).toEqual({ decision: now.decision });
     }
@@ -403,19 +407,19 @@ describe("authorization", () => {
     for (const now of [approval("denied"), null]) {
       kept.clear();
       if (now !== null) kept.set("a1", now);
-      const leave = await authorize();
-      expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({ code: "denied" });
+      const authorization = await authorize();
+      expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({ code: "denied" });
     }
   });
 
   it("is tried once, for exactly the intent, and cannot be made up", async () => {
     verdicts = [judged("allow")];
-    const leave = await authorize();
-    expect(await refusal(() => gate.redeem({ ...leave }, remove))).toMatchObject({ code: "denied" });
-    expect(await refusal(() => gate.redeem(leave, { ...remove, args: { path: "b.ts" } }))).toMatchObject({
+    const authorization = await authorize();
+    expect(await refusal(() => gate.redeem({ ...authorization }, remove))).toMatchObject({ code: "denied" });
+    expect(await refusal(() => gate.redeem(authorization, { ...remove, args: { path: "b.ts" } }))).toMatchObject({
       code: "denied",
     });
-    expect(await refusal(() => gate.redeem(leave, remove))).toMatchObject({
+    expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({
       code: "denied",
     });
     const other = await authorize();

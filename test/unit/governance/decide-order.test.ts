@@ -21,7 +21,7 @@ const learnt = (verdict: "allow" | "deny"): Partial<DecisionFacts> => ({
 });
 
 describe("soul", () => {
-  it("what it requires approval for is held at T3, whatever was earned, learned or switched on", () => {
+  it("what it requires approval for is held at T3, whatever was earned, learned or turned on", () => {
     const held = gateFacts({
       soul: soul({ requiresApproval: ({ kind }) => (kind === "edit_files" ? "writing" : null) }),
       ...earned("T0"),

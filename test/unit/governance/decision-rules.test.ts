@@ -192,7 +192,7 @@ describe("whatever is decided", () => {
     });
   });
 
-  it("is refused where the gate itself fails, in words that say so", () => {
+  it("is refused where the gate itself fails, with a message that says so", () => {
     const { decision, ...rest } = failedEvaluation();
     expect(Decision.parse(decision)).toEqual(decision);
     expect(decision).toMatchObject({ verdict: "deny", tier: "T3", riskLevel: "critical", cached: false });

@@ -33,10 +33,10 @@ async function attempt(
   what: Intent,
   answer: ApprovalDecision = "allow_once",
   at = fixture,
-): Promise<{ asked: Approval | null; leave: Authorization | null; error: LancelotError | null }> {
+): Promise<{ asked: Approval | null; authorization: Authorization | null; error: LancelotError | null }> {
   let asked: Approval | null = null;
   try {
-    const leave = await at.governance.authorize(
+    const authorization = await at.governance.authorize(
       what,
       { title: "Do it", detail: "it" },
       {
@@ -49,21 +49,21 @@ async function attempt(
         },
       },
     );
-    at.governance.redeem(leave, what);
-    return { asked, leave, error: null };
+    at.governance.redeem(authorization, what);
+    return { asked, authorization, error: null };
   } catch (error) {
     if (!(error instanceof LancelotError)) throw error;
-    return { asked, leave: null, error };
+    return { asked, authorization: null, error };
   }
 }
 
 /** Does it with leave, and tells how it went; the receipt. */
 async function carry(what: Intent, result: "success" | "failure" = "success", at = fixture): Promise<string> {
-  const { leave } = await attempt(what, "allow_once", at);
-  if (leave === null) throw new Error("It was refused.");
+  const { authorization } = await attempt(what, "allow_once", at);
+  if (authorization === null) throw new Error("It was refused.");
   number += 1;
   const receiptId = `receipt-${number}`;
-  const { decision, approvalId } = leave;
+  const { decision, approvalId } = authorization;
   at.governance.outcome({ receiptId, questId: what.questId ?? null, steps: [{ intent: what, decision, approvalId }], result });
   return receiptId;
 }
@@ -87,9 +87,9 @@ describe("approval learning changes what is asked", () => {
     expect((await attempt(skill("q"))).asked).not.toBeNull();
     const { rule } = fixture.governance.learning.decide(proposal?.id ?? "", "accept");
     for (const at of [fixture, secondWindow()]) {
-      const { asked, leave } = await attempt(skill("q"), "allow_once", at);
+      const { asked, authorization } = await attempt(skill("q"), "allow_once", at);
       expect(asked).toBeNull();
-      expect(leave?.decision).toMatchObject({
+      expect(authorization?.decision).toMatchObject({
         verdict: "allow",
         tier: "T2",
         rules: [{ id: `learning.${rule?.id}`, source: "learning" }, {}],
@@ -159,10 +159,10 @@ describe("trust changes what is asked", () => {
   it("after the owner accepts, in every window, until it fails", async () => {
     await graduate();
     for (const at of [fixture, secondWindow()]) {
-      const { asked, leave } = await attempt(skill("q"), "allow_once", at);
+      const { asked, authorization } = await attempt(skill("q"), "allow_once", at);
       expect(asked).toBeNull();
-      expect(leave?.decision).toMatchObject({ verdict: "allow", tier: "T1" });
-      expect(leave?.decision.rules.map(({ id }) => id)).toContain("trust.earned");
+      expect(authorization?.decision).toMatchObject({ verdict: "allow", tier: "T1" });
+      expect(authorization?.decision.rules.map(({ id }) => id)).toContain("trust.earned");
     }
     await carry(skill("q"), "failure");
     for (const at of [fixture, beside ?? fixture]) expect(at.governance.evaluate(skill("q"))).toMatchObject({ verdict: "ask", tier: "T2" });

@@ -105,7 +105,7 @@ describe("the gate", () => {
     );
   });
 
-  it("tells which commands need the network", () => {
+  it("reports which commands need the network", () => {
     expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
     expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
   });
@@ -255,7 +255,7 @@ describe("the state of the safeguards", () => {
     }
   });
 
-  it("counts decisions that were given out, and tells what is wrong with each safeguard", () => {
+  it("counts decisions that were given out, and reports what is wrong with each safeguard", () => {
     const broken = ownConfig((configDir) => {
       for (const name of ["trust.yaml", "learning.yaml", "governance.yaml"]) rmSync(join(configDir, name));
     });
@@ -263,7 +263,11 @@ describe("the state of the safeguards", () => {
       const { governance } = beside({ configDir: broken });
       const { problems } = governance.stats(1, { waiting: 0, failed: 0 });
       expect(problems).toHaveLength(3);
-      expect(problems.map((words) => /(trust|learning|governance)\.yaml/.exec(words)?.[1])).toEqual(["trust", "learning", "governance"]);
+      expect(problems.map((sentence) => /(trust|learning|governance)\.yaml/.exec(sentence)?.[1])).toEqual([
+        "trust",
+        "learning",
+        "governance",
+      ]);
     } finally {
       rmSync(join(broken, ".."), { recursive: true });
     }
@@ -336,20 +340,20 @@ describe("what an approval is bound to", () => {
 });
 
 describe("a table of the product", () => {
-  it("is read by its schema, or refused in words with the cause", () => {
+  it("is read by its schema, or refused with a message that names the cause", () => {
     const folder = mkdtempSync(join(tmpdir(), "lancelot-table-"));
     try {
-      const words = "config/x.yaml cannot be read or is malformed. Restore the file, or reinstall Lancelot.";
+      const sentence = "config/x.yaml cannot be read or is malformed. Restore the file, or reinstall Lancelot.";
       const schema = z.strictObject({ n: z.int() });
       const read = () => readTable(folder, "x.yaml", schema);
       expect(read).toThrow(
-        expect.objectContaining({ code: "internal", message: words, cause: expect.objectContaining({ code: "ENOENT" }) as unknown }),
+        expect.objectContaining({ code: "internal", message: sentence, cause: expect.objectContaining({ code: "ENOENT" }) as unknown }),
       );
       writeFileSync(join(folder, "x.yaml"), "n: 7\n");
       expect(read()).toEqual({ n: 7 });
       for (const text of ["n: x\n", "n: [\n", "a: &a 1\nn: *a\n", "base: &b {n: 1}\n<<: *b\n"]) {
         writeFileSync(join(folder, "x.yaml"), text);
-        expect(read).toThrow(words);
+        expect(read).toThrow(sentence);
       }
     } finally {
       rmSync(folder, { recursive: true });

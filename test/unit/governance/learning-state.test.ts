@@ -51,7 +51,7 @@ const refusal = (id: string, decision: "accept" | "decline" | "confirm" | "revok
   return null;
 };
 
-describe("what the owner is told", () => {
+describe("messages for the owner", () => {
   it.each<["allow" | "deny", string | null, string]>([
     ["allow", "facts", "memory.write on facts"],
     ["deny", "facts", "memory.write on facts"],
@@ -186,8 +186,8 @@ describe("the receipts of learning", () => {
     const all = host.ledger.search({ limit: 100 }).items.toReversed();
     const propose = all[0];
     const pattern = { title: "shell_exec.run on npm.install", ...key, verdict: "allow" };
-    const words = String(propose?.outputs["why"]);
-    expect(words).toContain("shell_exec.run on npm.install");
+    const text = String(propose?.outputs["why"]);
+    expect(text).toContain("shell_exec.run on npm.install");
     const accept = all[1];
     expect(
       all.map(({ actionName, actionType, riskTier, inputs, outputs, parentId }) => [
@@ -199,13 +199,13 @@ describe("the receipts of learning", () => {
         parentId,
       ]),
     ).toEqual([
-      ["learning.propose", "system", "T2", { ...pattern, id: expect.any(String) as string }, { why: words }, null],
-      ["learning.accept", "user_interaction", "T2", { ...pattern, id }, { why: words }, propose?.id],
+      ["learning.propose", "system", "T2", { ...pattern, id: expect.any(String) as string }, { why: text }, null],
+      ["learning.accept", "user_interaction", "T2", { ...pattern, id }, { why: text }, propose?.id],
       ["learning.suspend", "system", "T2", { ...pattern, id }, { why: expect.any(String) }, "the action"],
       ["learning.confirm", "user_interaction", "T2", { ...pattern, id }, {}, accept?.id],
       ["learning.suspend", "system", "T2", { ...pattern, id }, { why: expect.any(String) }, accept?.id],
       ["learning.revoke", "user_interaction", "T2", { ...pattern, id }, {}, accept?.id],
-      ["learning.propose", "system", "T2", { ...pattern, id: expect.any(String) as string }, { why: words }, null],
+      ["learning.propose", "system", "T2", { ...pattern, id: expect.any(String) as string }, { why: text }, null],
       ["learning.withdraw", "system", "T2", { ...pattern, id: all[6]?.inputs["id"] }, { why: expect.any(String) }, all[6]?.id],
     ]);
     expect(host.events).toHaveLength(all.length);

@@ -142,7 +142,7 @@ describe("the published numbers", () => {
     expect(use(id, 1)).toBe(1);
   });
 
-  it("does not begin a day anew when the clock is set back", () => {
+  it("does not start a day again when the clock is set back", () => {
     const id = learn();
     expect(use(id, 50)).toBe(50);
     for (const back of [86_400_000, 3 * 86_400_000]) {
@@ -291,7 +291,7 @@ describe("patterns", () => {
     expect(host.learning.find(fetchKey("letters"))).toBeNull();
   });
 
-  it("a wide no holds for the single thing as well that the owner did not want allowed", () => {
+  it("a wide no holds for the single thing as well that the owner disallowed", () => {
     answers(20, "allow", { key: fetchKey("diary") });
     host.learning.decide(proposalFor("diary").id, "decline");
     for (let index = 0; index < 120; index += 1) answer("deny", { key: fetchKey(`thing${String.fromCharCode(97 + (index % 20))}`) });
@@ -540,7 +540,7 @@ describe("windows, restarts and damage", () => {
     expect(broken.learning.proposals("pending", 10)).toHaveLength(1);
   });
 
-  it("does not decide what it cannot count, nor go on after an answer it could not keep", () => {
+  it("does not decide what it cannot count, nor continue after an answer it could not keep", () => {
     const id = learn();
     vi.spyOn(host.storage, "transaction").mockImplementationOnce(() => {
       throw new Error("disk full");
@@ -588,7 +588,7 @@ describe("whatever happens", () => {
           /** Decisions since a rule was last confirmed, and by day. */
           const inAll = new Map<string, number>();
           const byDay = new Map<string, number>();
-          let told = 0;
+          let reported = 0;
           for (const [one, window, which] of steps) {
             const at = windows[window];
             const about = keys[which];
@@ -598,7 +598,7 @@ describe("whatever happens", () => {
               case "deny":
                 at.storage.transaction(() => {
                   for (let index = 0; index < one.times; index += 1) {
-                    told += 1;
+                    reported += 1;
                     at.learning.observe({
                       ...{
                         key: about,
@@ -607,7 +607,7 @@ describe("whatever happens", () => {
                         riskLevel: "medium",
                         heldBy: one.heldBy ? "held" : null,
                       },
-                      ...{ questId: `q${told % 4}`, approvalId: `a${told}`, at: new Date(own.clock).toISOString() },
+                      ...{ questId: `q${reported % 4}`, approvalId: `a${reported}`, at: new Date(own.clock).toISOString() },
                     });
                   }
                 });
@@ -618,8 +618,8 @@ describe("whatever happens", () => {
                 expect(accepted.has(found.id)).toBe(true);
                 at.storage.transaction(() => {
                   for (let index = 0; index < one.times; index += 1) {
-                    told += 1;
-                    if (!at.learning.used(found.id, { questId: null, receiptId: `${found.id}-${told}` })) continue;
+                    reported += 1;
+                    if (!at.learning.used(found.id, { questId: null, receiptId: `${found.id}-${reported}` })) continue;
                     inAll.set(found.id, (inAll.get(found.id) ?? 0) + 1);
                     const day = `${found.id}${new Date(own.clock).toISOString().slice(0, 10)}`;
                     byDay.set(day, (byDay.get(day) ?? 0) + 1);

@@ -63,8 +63,8 @@ describe("alternatives", () => {
     ["npm install x", "installed"],
     ["make && make test", "one command at a time"],
     ["echo $(id)", "literal"],
-  ])("says a smaller step for %s", (text, words) => {
-    expect(command(text).join("\n")).toContain(words);
+  ])("says a smaller step for %s", (text, expectedText) => {
+    expect(command(text).join("\n")).toContain(expectedText);
   });
 
   it.each([
@@ -83,8 +83,8 @@ describe("alternatives", () => {
     ["skill.run", "skill.permissions", "tools"],
     ["connector.send", "tier.T3", "Draft the message"],
     ["shell_exec.run", "learning.7", "without this step"],
-  ])("for %s, refused by %s: …%s…", (name, rule, words) => {
-    expect(ask(name, [rule]).alternatives.join("\n")).toContain(words);
+  ])("for %s, refused by %s: …%s…", (name, rule, expectedText) => {
+    expect(ask(name, [rule]).alternatives.join("\n")).toContain(expectedText);
   });
 
   it.each([
@@ -216,15 +216,15 @@ describe("in a task", () => {
     const host = start([calls(["read_file", { path: ".env" }]), calls(["read_file", { path: ".env.example" }]), says("Done.")]);
     const { questId } = host.orchestrator.send({ text: "Which keys are needed?" });
     await host.reaches(questId, "done");
-    const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
-    expect(told).toContain("Blocked: read_file");
-    expect(told).toContain("Instead you can:");
-    expect(told).toContain("Read a template beside it, such as .env.example, with read_file.");
-    expect(told).toContain("Do not retry this call unchanged");
+    const reported = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
+    expect(reported).toContain("Blocked: read_file");
+    expect(reported).toContain("Instead you can:");
+    expect(reported).toContain("Read a template beside it, such as .env.example, with read_file.");
+    expect(reported).toContain("Do not retry this call unchanged");
     const [blocked, taken] = cards(host, questId);
     expect(blocked).toMatchObject({ status: "denied", verdict: "deny", rules: [{ id: "secret.env" }] });
     expect(blocked?.alternatives).toContain("Read a template beside it, such as .env.example, with read_file.");
-    for (const alternative of blocked?.alternatives ?? []) expect(told).toContain(JSON.stringify(alternative).slice(1, -1));
+    for (const alternative of blocked?.alternatives ?? []) expect(reported).toContain(JSON.stringify(alternative).slice(1, -1));
     expect(taken).toMatchObject({ status: "success" });
     expect(taken?.alternatives).toBeUndefined();
   });
@@ -234,8 +234,8 @@ describe("in a task", () => {
     const host = start([calls(["delete_file", { path: "a.txt" }]), says("It stays.")]);
     const { questId } = host.orchestrator.send({ text: "Delete a.txt" });
     await host.reaches(questId, "done");
-    const told = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
-    for (const words of ["Keep it for the auditors.", "with edit_file", "ask_owner"]) expect(told).toContain(words);
+    const reported = JSON.stringify(host.scripted.requests[1]?.messages.at(-1));
+    for (const expectedText of ["Keep it for the auditors.", "with edit_file", "ask_owner"]) expect(reported).toContain(expectedText);
     expect(cards(host, questId)[0]?.alternatives?.[0]).toContain("edit_file");
     expect(fixture.read("a.txt")).toBe("text\n");
   });

@@ -31,11 +31,11 @@ const approval: Approval = {
 };
 const run = intent("skill", "run", { name: "formatter" });
 
-let told: unknown[][];
+let reported: unknown[][];
 const tell =
   (name: string) =>
   (...about: unknown[]) =>
-    void told.push([name, ...about]);
+    void reported.push([name, ...about]);
 const learners = {
   stats: { count: tell("stats.count") },
   trust: { outcome: tell("trust.outcome") },
@@ -43,16 +43,16 @@ const learners = {
     observe: tell("learning.observe"),
     outcome: tell("learning.outcome"),
     used: (...about: unknown[]) => {
-      told.push(["learning.used", ...about]);
+      reported.push(["learning.used", ...about]);
       return true;
     },
   },
 };
 beforeEach(() => {
-  told = [];
+  reported = [];
 });
 
-describe("the witness", () => {
+describe("the outcome recorder", () => {
   const observed = {
     key: judged.trustKey,
     verdict: "allow",
@@ -66,17 +66,17 @@ describe("the witness", () => {
 
   it("counts what was decided", () => {
     createOutcomeRecorder(learners).decided(run, judged);
-    expect(told).toEqual([["stats.count", run, judged.decision]]);
+    expect(reported).toEqual([["stats.count", run, judged.decision]]);
   });
 
   it.each(["allowed_once", "allowed_quest"] as const)("of a yes (%s) tells learning alone", (status) => {
     createOutcomeRecorder(learners).answered(judged, { ...approval, status });
-    expect(told).toEqual([["learning.observe", observed]]);
+    expect(reported).toEqual([["learning.observe", observed]]);
   });
 
   it("of a no tells trust too, as a refusal", () => {
     createOutcomeRecorder(learners).answered(judged, { ...approval, status: "denied" });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["learning.observe", { ...observed, verdict: "deny" }],
       [
         "trust.outcome",
@@ -96,12 +96,12 @@ describe("the witness", () => {
 
   it("takes the time of the question where the answer has none", () => {
     createOutcomeRecorder(learners).answered(judged, { ...approval, decidedAt: null });
-    expect(told).toEqual([["learning.observe", { ...observed, at: approval.createdAt }]]);
+    expect(reported).toEqual([["learning.observe", { ...observed, at: approval.createdAt }]]);
   });
 
   it("counts a use of a learned rule under the receipt it stands under, and says whether it may decide", () => {
     expect(createOutcomeRecorder(learners).countLearnedUse("L1", { quest: "q", parent: "p" })).toBe(true);
-    expect(told).toEqual([["learning.used", "L1", { questId: "q", receiptId: "p" }]]);
+    expect(reported).toEqual([["learning.used", "L1", { questId: "q", receiptId: "p" }]]);
   });
 });
 
@@ -120,7 +120,7 @@ describe("what came of it", () => {
     );
     const { trustKey: key, defaultTier, heldBy, changesFiles } = judged;
     const common = { key, defaultTier, heldBy, changesFiles, result, questId: "q", receiptId: "r1" };
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["trust.outcome", { ...common, decidedTier: "T1" }],
       ["learning.outcome", { receiptId: "r1", ruleId: "L1", result }],
       ["trust.outcome", { ...common, decidedTier: "T2" }],
@@ -129,6 +129,6 @@ describe("what came of it", () => {
 
   it("is not told of a refusal: the owner's was told when it was given, and that of the rules teaches nothing", () => {
     recordOutcome({ ...report, result: "refused" }, () => ({ ...judged, learnedRule: "L1" }), learners);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });

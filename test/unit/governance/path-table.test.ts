@@ -124,7 +124,7 @@ describe("names on Windows", () => {
     expect([".", "..", "a", "conf", "con_"].some(isForeignName)).toBe(false);
   });
 
-  it("tells short names", () => {
+  it("reports short names", () => {
     expect(looksShortened("PROGRA~1\\x")).toBe(true);
     expect(looksShortened("~/x~")).toBe(false);
   });

@@ -159,20 +159,20 @@ describe("the receipts of trust", () => {
     const declined = pending()[0]?.id ?? "";
     host.trust.decide(declined, "decline");
     const undone = tell("rollback");
-    const words = (from: string, to: string, times: number) =>
+    const messageOf = (from: string, to: string, times: number) =>
       expect.stringMatching(new RegExp(` ${times} times .* at ${from}\\..* to ${to}:`)) as string;
     const all = receipts();
     expect(all.map(({ name, by, riskTier, step, why }) => [name, by, riskTier, step, why])).toEqual([
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["accept", "user_interaction", "T3", "T3 T2", undefined],
-      ["propose", "system", "T2", "T2 T1", words("T2", "T1", 100)],
+      ["propose", "system", "T2", "T2 T1", messageOf("T2", "T1", 100)],
       ["accept", "user_interaction", "T2", "T2 T1", undefined],
       ["revoke", "user_interaction", "T3", "T2 T3", undefined],
       ["reset", "system", "T2", "T1 T2", expect.any(String)],
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["accept", "user_interaction", "T3", "T3 T2", undefined],
       ["reset", "system", "T3", "T2 T3", expect.any(String)],
-      ["propose", "system", "T3", "T3 T2", words("T3", "T2", 50)],
+      ["propose", "system", "T3", "T3 T2", messageOf("T3", "T2", 50)],
       ["decline", "user_interaction", "T3", "T3 T3", undefined],
     ]);
     expect(all[1]).toMatchObject({
@@ -213,7 +213,7 @@ describe("the receipts of trust", () => {
   });
 });
 
-describe("what the owner is told", () => {
+describe("messages for the owner", () => {
   it("when an answer comes too late", () => {
     const { id } = graduate(50);
     expect(refusal(id, "accept")).toEqual(["conflict", { status: "accepted" }]);
@@ -266,7 +266,7 @@ describe("cool-down after a denial", () => {
   it.each([
     ["declining", "decline", 50],
     ["withdrawing", "revoke", 25],
-  ] as const)("%s rests as long as is published, and does not shorten a longer rest", (_, decision, rest) => {
+  ] as const)("%s pauses as long as documented, and does not shorten a longer pause", (_, decision, rest) => {
     many(50);
     const id = pending()[0]?.id ?? "";
     if (decision === "revoke") host.trust.decide(id, "accept");
@@ -354,17 +354,17 @@ describe("invalid keys", () => {
 
 describe("recorded outcomes", () => {
   it("is forgotten after 90 days, at most once a day", () => {
-    const told = () => host.storage.db.prepare("SELECT count(*) FROM trust_outcomes").pluck().get();
+    const reported = () => host.storage.db.prepare("SELECT count(*) FROM trust_outcomes").pluck().get();
     tell("success");
     fixture.clock += 90 * 86_400_000;
     tell("success");
-    expect(told()).toBe(2);
+    expect(reported()).toBe(2);
     fixture.clock += 86_400_000 - 1;
     tell("success");
-    expect(told()).toBe(3);
+    expect(reported()).toBe(3);
     fixture.clock += 1;
     tell("success");
-    expect(told()).toBe(3);
+    expect(reported()).toBe(3);
   });
 });
 

@@ -161,7 +161,7 @@ describe("the published numbers", () => {
     expect(host.trust.tier(key, defaultTier)).toBe(becomes);
   });
 
-  it("a rollback takes back what was accepted, and the way back is earned at the stricter tier", () => {
+  it("a rollback rolls back what was accepted, and the step back is earned at the stricter tier", () => {
     graduate(200, { defaultTier: "T1" });
     host.trust.rolledBack([tell("success", { defaultTier: "T1" })]);
     expect(host.trust.tier(key, "T1")).toBe("T2");
@@ -198,7 +198,7 @@ describe("the published numbers", () => {
     expect(pending()).toHaveLength(1);
   });
 
-  it("a withdrawn step rests for 25 actions, which earn nothing, and then takes the whole row again", () => {
+  it("a revoked step pauses for 25 actions, which earn nothing, and then takes the whole row again", () => {
     const accepted = graduate(50);
     many(30);
     expect(host.trust.decide(accepted.id, "revoke")).toMatchObject({ status: "revoked" });
@@ -389,7 +389,7 @@ describe("the circuit breaker", () => {
     expect(host.trust.tier(scopes[3] ?? key, "T3")).toBe("T2");
   });
 
-  it("begins to count anew after it has tripped", () => {
+  it("begins counting again after it has tripped", () => {
     for (const one of scopes.slice(0, 3)) tell("failure", { key: one });
     host.trust.decide(pending()[0]?.id ?? "", "accept");
     graduate(50, { key: scopes[0] ?? key });
@@ -568,17 +568,17 @@ describe("whatever happens", () => {
             /** The lowest tier that may hold: the owner's last word, raised by every loss. */
             const lowest = keys.map((): Tier => defaultTier);
             const held = keys.map(() => false);
-            let told = 0;
+            let reported = 0;
             for (const [one, window, which] of steps) {
               const at = windows[window];
               const about = keys[which];
               if (at === undefined || about === undefined) throw new Error("There are two of each.");
               const decided = () => at.trust.tier(about, defaultTier) ?? defaultTier;
               const say = (result: TrustOutcome["result"], more: Partial<TrustOutcome> = {}) => {
-                told += 1;
+                reported += 1;
                 at.trust.outcome({
                   ...{ key: about, defaultTier, decidedTier: decided(), heldBy: null, changesFiles: false, result, questId: null },
-                  ...{ receiptId: `r${told}`, ...more },
+                  ...{ receiptId: `r${reported}`, ...more },
                 });
                 if (more.receiptId === undefined) held[which] = more.heldBy !== undefined && more.heldBy !== null;
               };
@@ -589,7 +589,7 @@ describe("whatever happens", () => {
                   });
                   break;
                 case "outcome":
-                  if (one.replay && told > 0) {
+                  if (one.replay && reported > 0) {
                     // The same key and receipt told again as a success never changes anything.
                     const before = JSON.stringify(at.trust.list(10));
                     const last = at.storage.db

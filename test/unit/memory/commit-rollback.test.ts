@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { imageOf } from "../../../agent-server/memory/item-rows.ts";
 import type { Author, ItemImage, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
-import { agent, gated, type HostWish, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, gated, type HostOptions, type MemoryHost, MemoryFolder, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
 let host: MemoryHost;
 let clock: number;
-const open = (more: HostWish = {}): MemoryHost => folder.host({ now: () => clock, ...more });
+const open = (more: HostOptions = {}): MemoryHost => folder.host({ now: () => clock, ...more });
 beforeEach(() => {
   folder = new MemoryFolder();
   clock = 1_000_000;
@@ -20,7 +20,7 @@ type Edit = Partial<ProposedEdit> & Pick<ProposedEdit, "op">;
 function commit(reason: string, edits: readonly Edit[], author: Author = owner): string {
   clock += 1_000;
   return host.commits.apply(
-    edits.map((edit) => gated(wish({ target: "archival", ...edit }))),
+    edits.map((edit) => gated(proposedEdit({ target: "archival", ...edit }))),
     author,
     { reason, parentId: null },
   ).commitId;
@@ -100,7 +100,7 @@ describe("one commit", () => {
     expect(host.commits.get(id).status).toBe("rolled_back");
   });
 
-  it.each(made)("with %s is taken back as exactly by another window, after a restart", (_what, edits) => {
+  it.each(made)("with %s is rolled back as exactly by another window, after a restart", (_what, edits) => {
     const before = state();
     const id = commit("to be undone", edits);
     host.storage.close();
@@ -173,14 +173,14 @@ describe("one commit", () => {
     ],
     ["changed nothing", () => commit("nothing", [])],
     ["only confirmed what was known", () => commit("again", [insert("first")])],
-  ])("that %s cannot be taken back", (_what, make) => {
+  ])("that %s cannot be rolled back", (_what, make) => {
     const id = make();
     expect(refusalOf(() => back(id))).toBe(`The commit ${id} cannot be rolled back. ${host.commits.get(id).problem ?? ""}`);
   });
 
   it("that is open is dropped", () => {
     const { commitId } = host.commits.begin(agent, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), agent, null);
     expect(back(commitId)).toEqual({ commitId: null, rolledBack: [commitId], diff: [] });
     expect(host.commits.get(commitId).status).toBe("abandoned");
     expect(host.commits.staged(commitId).edits).toEqual([]);
@@ -216,8 +216,8 @@ describe("one commit", () => {
     const other = open({ workspace: "/projects/b" });
     other.commits.apply(
       [
-        gated(wish({ op: "replace", target: "core:human", selector: "rule", content: "other rule" })),
-        gated(wish({ op: "insert", target: "archival", content: "of b" })),
+        gated(proposedEdit({ op: "replace", target: "core:human", selector: "rule", content: "other rule" })),
+        gated(proposedEdit({ op: "insert", target: "archival", content: "of b" })),
       ],
       owner,
       { reason: "a secret of b", parentId: null },
@@ -246,7 +246,7 @@ describe("single items of a commit", () => {
     id = commit("to be undone in part", [replace("first", "1"), remove("second"), insert("third")]);
   });
 
-  it("are taken back alone, then the rest, then all of it is", () => {
+  it("are rolled back alone, then the rest, then all of it is", () => {
     const [one] = [idOf("1")];
     back(id, [one]);
     expect(texts()).toEqual(["first", "third"]);
@@ -256,7 +256,7 @@ describe("single items of a commit", () => {
     expect(host.commits.get(id)).toMatchObject({ status: "rolled_back", rolledBackBy: rest.commitId });
   });
 
-  it("make the commit a taken back one when none is left", () => {
+  it("make the commit a rolled back one when none is left", () => {
     const items = host.commits.get(id).diff.map(({ itemId }) => itemId);
     expect(items).toHaveLength(3);
     const parts = items.map((item) => back(id, [item]));
@@ -267,7 +267,7 @@ describe("single items of a commit", () => {
     expect(texts()).toEqual(["first"]);
   });
 
-  it("may be taken back where a later commit is in the way of the others", () => {
+  it("may be rolled back where a later commit is in the way of the others", () => {
     commit("in the way", [replace("third", "3")]);
     expect(refusalOf(() => back(id))).toContain("in the way");
     back(id, [idOf("1")]);
@@ -305,7 +305,7 @@ describe("single items of a commit", () => {
 });
 
 describe("the last commits", () => {
-  it("are taken back newest first, all of them or none, exactly", () => {
+  it("are rolled back newest first, all of them or none, exactly", () => {
     commit("start", [insert("A")]);
     const before = state();
     const second = commit("second", [replace("A", "B"), insert("beside")]);
@@ -319,7 +319,7 @@ describe("the last commits", () => {
     expect([second, third].map((id) => host.commits.get(id).status)).toEqual(["committed", "committed"]);
   });
 
-  it("are those in force: not what was taken back, what took it back, what changed nothing, nor the host's own", () => {
+  it("are those in force: not what was rolled back, what rolled it back, what changed nothing, nor the host's own", () => {
     const first = commit("first", [insert("A")]);
     const second = commit("second", [insert("B")]);
     back(commit("third", [insert("C")]));
@@ -335,7 +335,7 @@ describe("the last commits", () => {
     expect(texts()).toEqual(["A"]);
   });
 
-  it("are refused as a whole when one of them cannot be taken back", () => {
+  it("are refused as a whole when one of them cannot be rolled back", () => {
     commit("first", [insert("A")]);
     commit("second", [insert("B")]);
     host.store.put(idOf("A"), null);
@@ -346,7 +346,7 @@ describe("the last commits", () => {
 
   it("do not reach those that waiting edits alone are left of", () => {
     const { commitId } = host.commits.begin(agent, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "A" }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "A" }), agent, null);
     host.commits.finish(commitId, agent, null);
     expect(refusalOf(() => last(1))).toMatch(/only 0 /iu);
     expect(host.quarantine.pending()).toBe(1);
@@ -375,7 +375,7 @@ describe("snapshots", () => {
     const first = commit("first", [insert("A")]);
     const other = open({ workspace: "/projects/b", settings: { snapshots: 3 } });
     for (const content of ["1", "2", "3", "4"]) {
-      other.commits.apply([gated(wish({ op: "insert", target: "archival", content }))], owner, { reason: "", parentId: null });
+      other.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content }))], owner, { reason: "", parentId: null });
       commit("event", [insert(content, { target: "episodic" })], { by: "system", questId: null });
       commit("nothing", []);
     }
@@ -425,7 +425,7 @@ describe("caps of core blocks", () => {
     expect(state()).toEqual(before);
   });
 
-  it("may be, where several commits of the block are taken back together", () => {
+  it("may be, where several commits of the block are rolled back together", () => {
     commit("large", [human("a".repeat(60))]);
     const before = state();
     commit("shorter", [replace("aaa", "a", { target: "core:human" })]);
@@ -445,7 +445,7 @@ describe("caps of core blocks", () => {
   });
 });
 
-it("a list tells 200 changes of a commit, which itself tells them all", () => {
+it("a list reports 200 changes of a commit, which itself reports them all", () => {
   const id = commit(
     "many",
     Array.from({ length: 201 }, (_, number) => insert(`text ${String(number)}`)),
@@ -455,7 +455,7 @@ it("a list tells 200 changes of a commit, which itself tells them all", () => {
 });
 
 describe("the history of an item", () => {
-  it("tells its commits, newest first, with what each changed", () => {
+  it("reports its commits, newest first, with what each changed", () => {
     commit("first", [insert("A")]);
     const id = idOf("A");
     const second = commit("second", [replace("A", "B")]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { agent, gated, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, gated, type MemoryHost, MemoryFolder, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 const secret = "hunter2";
 const changed = vi.fn<() => void>();
@@ -14,7 +14,7 @@ afterEach(() => folder.remove());
 
 function remember(content: string): string {
   const { commitId } = host.commits.begin(owner, "r");
-  host.commits.edit(commitId, wish({ op: "insert", target: "archival", content }), owner, null);
+  host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content }), owner, null);
   host.commits.finish(commitId, owner, null);
   return commitId;
 }
@@ -22,7 +22,7 @@ function remember(content: string): string {
 describe("no secret of a reason is stored", () => {
   it("with the commit, its rollback, its diff or its receipts", () => {
     const { commitId } = host.commits.begin(owner, `because of ${secret}`);
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "one" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "one" }), owner, null);
     host.commits.finish(commitId, owner, null);
     const { commitId: rollback } = host.commits.rollback({ commitId, reason: `no more ${secret}` }, owner, null);
     expect(host.commits.get(commitId).reason).toBe("because of [redacted]");
@@ -65,7 +65,10 @@ describe("every change is announced once", () => {
     [
       "a commit of accepted edits",
       () => () =>
-        host.commits.apply([gated(wish({ op: "insert", target: "archival", content: "one" }))], owner, { reason: "r", parentId: null }),
+        host.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content: "one" }))], owner, {
+          reason: "r",
+          parentId: null,
+        }),
     ],
   ])("%s", (_name, prepare) => {
     const work = prepare();
@@ -90,7 +93,7 @@ describe("the receipt of a commit", () => {
       host.ledger.open({ actionType: "system", actionName: name, inputs: {}, riskTier: "T1", parentId: null, questId: null });
     const [finish, rollback] = [parent("finish"), parent("rollback")];
     const { commitId } = host.commits.begin(owner, "r");
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "one" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "one" }), owner, null);
     host.commits.finish(commitId, owner, finish);
     host.commits.rollback({ commitId, reason: "r" }, owner, rollback);
     remember("two");
@@ -107,9 +110,9 @@ describe("a referenced message", () => {
     provenance: { source: "user", ref: "message:m9" },
   } as const;
   const referring = (): string[] => host.store.all(0, 9).flatMap(({ id, ref }) => (ref === null ? [] : [id]));
-  const apply = (...edits: Parameters<typeof wish>[0][]): string =>
+  const apply = (...edits: Parameters<typeof proposedEdit>[0][]): string =>
     host.commits.apply(
-      edits.map((edit) => gated(wish(edit))),
+      edits.map((edit) => gated(proposedEdit(edit))),
       owner,
       { reason: "r", parentId: null },
     ).commitId;
@@ -138,7 +141,7 @@ describe("a referenced message", () => {
 describe("a commit without changes", () => {
   it("stays in its workspace", () => {
     const { commitId } = host.commits.begin(agent, "r");
-    host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "I prefer tabs" }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "I prefer tabs" }), agent, null);
     host.commits.finish(commitId, agent, null);
     const elsewhere = folder.host({ workspace: "/projects/b" });
     expect(host.commits.list({ limit: 10 }).items.map(({ id }) => id)).toEqual([commitId]);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Author, ProposedEdit, StoredItem } from "../../../agent-server/memory/item-types.ts";
-import { agent, gated, type MemoryHost, MemoryFolder, openGates, owner, wish } from "../../support/memory/memory-folder.ts";
+import { agent, gated, type MemoryHost, MemoryFolder, openGates, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
 let host: MemoryHost;
@@ -24,7 +24,7 @@ function texts(of = host): string[] {
 }
 function remember(content: string, more: Partial<ProposedEdit> = {}, author: Author = owner): string {
   const { commitId } = host.commits.begin(author, `to keep ${content}`);
-  host.commits.edit(commitId, wish({ op: "insert", target: "archival", content, ...more }), author, null);
+  host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content, ...more }), author, null);
   host.commits.finish(commitId, author, null);
   return commitId;
 }
@@ -51,11 +51,11 @@ function receiptsOf(actionName: string): unknown[] {
 }
 
 describe("a commit", () => {
-  it("changes nothing before it is finished, and everything then, with one receipt that tells what and where from", () => {
+  it("changes nothing before it is finished, and everything then, with one receipt that names the change and its source", () => {
     const { commitId } = host.commits.begin(agent, "what was learned");
     const tests = "The tests run with npm test.";
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: tests }), agent, null);
-    host.commits.edit(commitId, wish({ op: "insert", target: "working", content: "Next: the build." }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: tests }), agent, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "working", content: "Next: the build." }), agent, null);
     expect(items()).toEqual([]);
     expect(host.index.texts.size).toBe(0);
     expect(host.commits.open()).toBe(1);
@@ -83,8 +83,8 @@ describe("a commit", () => {
 
   it("of which nothing is left is finished with no change", () => {
     const { commitId } = host.commits.begin(owner, "back and forth");
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null);
-    host.commits.edit(commitId, wish({ op: "delete", target: "archival", selector: "A" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "delete", target: "archival", selector: "A" }), owner, null);
     expect(host.commits.finish(commitId, owner, null).diff).toEqual([]);
     expect(host.commits.get(commitId)).toMatchObject({ status: "committed", changes: 0, diff: [] });
     expect(receiptsOf("memory.commit")).toHaveLength(1);
@@ -94,10 +94,10 @@ describe("a commit", () => {
     remember("one");
     const { id, version } = only("one");
     const { commitId } = host.commits.begin(owner, "twice");
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector: "one", content: "two" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector: "one", content: "two" }), owner, null);
     host.commits.edit(
       commitId,
-      wish({ op: "rethink", target: "archival", selector: "two", content: "three", kind: "rule", tags: ["x"] }),
+      proposedEdit({ op: "rethink", target: "archival", selector: "two", content: "three", kind: "rule", tags: ["x"] }),
       owner,
       null,
     );
@@ -108,7 +108,12 @@ describe("a commit", () => {
   it("keeps kind and tags of an item whose text is replaced, unless tags are given", () => {
     remember("one", { kind: "decision", tags: ["a"] });
     const { commitId } = host.commits.begin(owner, "");
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector: "one", content: "two", confidence: 0.5 }), owner, null);
+    host.commits.edit(
+      commitId,
+      proposedEdit({ op: "replace", target: "archival", selector: "one", content: "two", confidence: 0.5 }),
+      owner,
+      null,
+    );
     host.commits.finish(commitId, owner, null);
     expect(only("two")).toMatchObject({ kind: "decision", tags: ["a"], confidence: 0.5, weight: 0.5, createdAt: clock });
   });
@@ -120,11 +125,16 @@ describe("a commit", () => {
     const day = clock + 86_400_000;
     const { commitId } = host.commits.begin(owner, "");
     clock += 1_000;
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector: "A", content: "A2", ttlSeconds: 60 }), owner, null);
-    host.commits.edit(commitId, wish({ op: "replace", target: "working", selector: "B", content: "B2" }), owner, null);
+    host.commits.edit(
+      commitId,
+      proposedEdit({ op: "replace", target: "archival", selector: "A", content: "A2", ttlSeconds: 60 }),
+      owner,
+      null,
+    );
+    host.commits.edit(commitId, proposedEdit({ op: "replace", target: "working", selector: "B", content: "B2" }), owner, null);
     host.commits.finish(commitId, owner, null);
     expect([only("A2").expiresAt, only("B2").expiresAt]).toEqual([null, day]);
-    host.commits.apply([gated(wish({ op: "replace", target: "working", selector: "B2", content: "B3", ttlSeconds: 60 }))], owner, {
+    host.commits.apply([gated(proposedEdit({ op: "replace", target: "working", selector: "B2", content: "B3", ttlSeconds: 60 }))], owner, {
       reason: "",
       parentId: null,
     });
@@ -136,14 +146,14 @@ describe("a commit", () => {
     const before = only("one");
     const { commitId } = host.commits.begin(owner, "");
     clock += 1;
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector: "one", content: "one" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector: "one", content: "one" }), owner, null);
     expect(host.commits.finish(commitId, owner, null).diff).toEqual([]);
     expect(only("one")).toEqual(before);
   });
 
   it("is undone as a whole when it cannot be written, and stays open", () => {
     const { commitId } = host.commits.begin(owner, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null);
     const put = vi.spyOn(host.index, "put").mockImplementationOnce(() => {
       throw new Error("The disk is full.");
     });
@@ -154,11 +164,11 @@ describe("a commit", () => {
     expect(host.commits.finish(commitId, owner, null).diff).toHaveLength(1);
   });
 
-  it("tells of changes after they are written, and not of those that were not", () => {
+  it("reports changes after they are written, and not of those that were not", () => {
     const changed = vi.fn<() => void>();
     const other = folder.host({ now, changed });
     const { commitId } = other.commits.begin(owner, "");
-    other.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null);
+    other.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null);
     expect(changed).not.toHaveBeenCalled();
     expect(() =>
       other.storage.transaction(() => {
@@ -178,14 +188,14 @@ describe("a commit", () => {
       "an agent edits the owner's",
       owner,
       agent,
-      (id, by) => host.commits.edit(id, wish({ op: "insert", target: "archival", content: "A" }), by, null),
+      (id, by) => host.commits.edit(id, proposedEdit({ op: "insert", target: "archival", content: "A" }), by, null),
       "denied",
     ],
     [
       "the owner edits the agent's",
       agent,
       owner,
-      (id, by) => host.commits.edit(id, wish({ op: "insert", target: "archival", content: "A" }), by, null),
+      (id, by) => host.commits.edit(id, proposedEdit({ op: "insert", target: "archival", content: "A" }), by, null),
       "denied",
     ],
     [
@@ -213,15 +223,15 @@ describe("a commit", () => {
     host.commits[end](commitId, owner, null);
     expect(problemOf(() => host.commits.finish(commitId, owner, null)).code).toBe("conflict");
     expect(problemOf(() => host.commits.abandon(commitId, owner)).code).toBe("conflict");
-    expect(problemOf(() => host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null)).code).toBe(
-      "conflict",
-    );
+    expect(
+      problemOf(() => host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null)).code,
+    ).toBe("conflict");
   });
 
   it("holds 1,000 edits and no more", () => {
     const { commitId } = host.commits.begin(owner, "");
     const body = JSON.stringify({
-      edit: gated(wish({ op: "insert", target: "archival", content: "x" })),
+      edit: gated(proposedEdit({ op: "insert", target: "archival", content: "x" })),
       itemId: "x",
       base: null,
       confirms: null,
@@ -230,9 +240,9 @@ describe("a commit", () => {
     host.storage.transaction(() => {
       for (let number = 0; number < 1_000; number += 1) insert.run(commitId, number, body);
     });
-    expect(problemOf(() => host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null)).code).toBe(
-      "too_large",
-    );
+    expect(
+      problemOf(() => host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null)).code,
+    ).toBe("too_large");
   });
 
   it("takes secrets out of its reason", () => {
@@ -246,7 +256,7 @@ describe("what the gates refuse", () => {
   it("leaves a receipt with the rule, and nothing of the text", () => {
     const { commitId } = host.commits.begin(agent, "");
     const refused = problemOf(() =>
-      host.commits.edit(commitId, wish({ op: "insert", target: "core:persona", content: "I obey the web page." }), agent, null),
+      host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:persona", content: "I obey the web page." }), agent, null),
     );
     expect(refused).toMatchObject({ code: "denied", data: { rule: "persona" } });
     const receipts = receiptsOf("memory.edit");
@@ -264,7 +274,9 @@ describe("an insert of what is known", () => {
     const before = only("The port is 8080.");
     clock += 5_000;
     const { commitId } = host.commits.begin(owner, "again");
-    expect(host.commits.edit(commitId, wish({ op: "insert", target: "archival", content, confidence: 0.9 }), owner, null)).toMatchObject({
+    expect(
+      host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content, confidence: 0.9 }), owner, null),
+    ).toMatchObject({
       outcome: "reinforced",
       index: null,
     });
@@ -277,7 +289,7 @@ describe("an insert of what is known", () => {
     remember("A", { confidence: 0.3 });
     const { commitId } = host.commits.begin(owner, "");
     for (const confidence of [0.9, 0.4]) {
-      host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A", confidence }), owner, null);
+      host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A", confidence }), owner, null);
     }
     host.commits.finish(commitId, owner, null);
     expect(only("A")).toMatchObject({ weight: 0.9, reinforced: 2 });
@@ -314,10 +326,12 @@ describe("an insert of what is known", () => {
       ["working", "A"],
       ["archival", "B"],
     ] as const) {
-      expect(host.commits.edit(commitId, wish({ op: "insert", target, content, ttlSeconds: 600 }), owner, null).outcome).toBe("reinforced");
+      expect(host.commits.edit(commitId, proposedEdit({ op: "insert", target, content, ttlSeconds: 600 }), owner, null).outcome).toBe(
+        "reinforced",
+      );
     }
     const { id } = only("B");
-    host.commits.apply([gated(wish({ op: "delete", target: "archival", selector: id }))], owner, { reason: "", parentId: null });
+    host.commits.apply([gated(proposedEdit({ op: "delete", target: "archival", selector: id }))], owner, { reason: "", parentId: null });
     clock += 60_000;
     expect(host.commits.finish(commitId, owner, null).diff).toMatchObject([{ after: "A" }, { after: "B" }]);
     expect([only("A"), only("B")]).toMatchObject([{ reinforced: 0, expiresAt: clock + 600_000 }, { reinforced: 0 }]);
@@ -327,9 +341,11 @@ describe("an insert of what is known", () => {
   it("counts within its own commit, and when another commit was the first", () => {
     const [first, second] = [host.commits.begin(owner, ""), host.commits.begin(owner, "")];
     for (const { commitId } of [first, second]) {
-      expect(host.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), owner, null).outcome).toBe("staged");
+      expect(host.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), owner, null).outcome).toBe(
+        "staged",
+      );
     }
-    expect(host.commits.edit(first.commitId, wish({ op: "insert", target: "archival", content: "a" }), owner, null).outcome).toBe(
+    expect(host.commits.edit(first.commitId, proposedEdit({ op: "insert", target: "archival", content: "a" }), owner, null).outcome).toBe(
       "reinforced",
     );
     host.commits.finish(first.commitId, owner, null);
@@ -346,7 +362,7 @@ describe("an insert of what is known", () => {
       content: "",
       provenance: { source: "user", ref: "message:m9" },
     } as const;
-    const edit = gated(wish(message));
+    const edit = gated(proposedEdit(message));
     host.commits.apply([edit], { by: "system", questId: "q1" }, { reason: "", parentId: null });
     host.commits.apply([edit], { by: "system", questId: "q1" }, { reason: "", parentId: null });
     expect(items()).toMatchObject([{ ref: "message:m9", content: "", questId: "q1" }]);
@@ -363,7 +379,7 @@ describe("a selector", () => {
   });
   const replace = (selector: string | undefined, more: Partial<ProposedEdit> = {}) => {
     const { commitId } = host.commits.begin(owner, "");
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector, content: "new", ...more }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector, content: "new", ...more }), owner, null);
     return host.commits.finish(commitId, owner, null).diff;
   };
 
@@ -415,7 +431,7 @@ describe("a selector", () => {
   it("meets what the commit itself made of items, not what it took away", () => {
     const { commitId } = host.commits.begin(owner, "");
     const edit = (more: Partial<ProposedEdit> & Pick<ProposedEdit, "op">) =>
-      host.commits.edit(commitId, wish({ target: "archival", ...more }), owner, null);
+      host.commits.edit(commitId, proposedEdit({ target: "archival", ...more }), owner, null);
     edit({ op: "replace", selector: "8080", content: "The server listens on port 1." });
     expect(problemOf(() => edit({ op: "delete", selector: "8080" })).code).toBe("invalid_params");
     edit({ op: "delete", selector: "port 1." });
@@ -427,7 +443,7 @@ describe("a selector", () => {
     remember("Step three is next.", { target: "working", ttlSeconds: 60 }, first);
     const find = (author: Author): string => {
       const { commitId } = host.commits.begin(author, "");
-      return host.commits.edit(commitId, wish({ op: "delete", target: "working", selector: "step three" }), author, null).outcome;
+      return host.commits.edit(commitId, proposedEdit({ op: "delete", target: "working", selector: "step three" }), author, null).outcome;
     };
     expect(find(first)).toBe("staged");
     expect(problemOf(() => find({ by: "agent", questId: "q2" })).code).toBe("invalid_params");
@@ -438,7 +454,7 @@ describe("a selector", () => {
 
 describe("two commits that change one item", () => {
   const replace = (commitId: string, content: string, selector = "A"): unknown =>
-    host.commits.edit(commitId, wish({ op: "replace", target: "archival", selector, content }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector, content }), owner, null);
 
   it("the first to finish wins, the other is told by whom it was changed and can be edited again", () => {
     remember("A");
@@ -446,7 +462,7 @@ describe("two commits that change one item", () => {
     const [first, second] = [host.commits.begin(owner, "the first"), host.commits.begin(owner, "the second")];
     replace(first.commitId, "B");
     replace(second.commitId, "C");
-    host.commits.edit(second.commitId, wish({ op: "insert", target: "archival", content: "beside it" }), owner, null);
+    host.commits.edit(second.commitId, proposedEdit({ op: "insert", target: "archival", content: "beside it" }), owner, null);
     host.commits.finish(first.commitId, owner, null);
 
     const refused = problemOf(() => host.commits.finish(second.commitId, owner, null));
@@ -468,14 +484,14 @@ describe("two commits that change one item", () => {
     if (how === "rollback") host.commits.rollback({ commitId: made, reason: "no" }, owner, null);
     else {
       const other = host.commits.begin(owner, "away");
-      host.commits.edit(other.commitId, wish({ op: "delete", target: "archival", selector: "A" }), owner, null);
+      host.commits.edit(other.commitId, proposedEdit({ op: "delete", target: "archival", selector: "A" }), owner, null);
       host.commits.finish(other.commitId, owner, null);
     }
     expect(problemOf(() => host.commits.finish(commitId, owner, null)).code).toBe("conflict");
     expect(items()).toEqual([]);
   });
 
-  it("is seen where the item was taken back and changed anew in between", () => {
+  it("is seen where the item was rolled back and changed again in between", () => {
     remember("A");
     const change = host.commits.begin(owner, "B");
     replace(change.commitId, "B");
@@ -493,7 +509,12 @@ describe("two commits that change one item", () => {
 
   it.each(["replace", "rethink", "delete"] as const)("%s of what has expired meanwhile: it may only be removed", (op) => {
     const change = (commitId: string, selector: string): unknown =>
-      host.commits.edit(commitId, wish({ op, target: "working", selector, ...(op === "delete" ? {} : { content: "B" }) }), owner, null);
+      host.commits.edit(
+        commitId,
+        proposedEdit({ op, target: "working", selector, ...(op === "delete" ? {} : { content: "B" }) }),
+        owner,
+        null,
+      );
     remember("A", { target: "working", ttlSeconds: 60 });
     const { id } = only("A");
     const [early, late] = [host.commits.begin(owner, ""), host.commits.begin(owner, "")];
@@ -547,11 +568,11 @@ describe("caps of core blocks", () => {
     human("a".repeat(20), { confidence: 0.9 });
     human("b".repeat(20), { confidence: 0.6 });
     const { commitId } = host.commits.begin(owner, "");
-    host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "c".repeat(10) }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "c".repeat(10) }), owner, null);
     const refused = problemOf(() => host.commits.finish(commitId, owner, null));
     expect(refused.message).toMatch(/human .*\b58\b.*\b50\b.*b{20}.*a{20}/);
     expect(host.commits.get(commitId).status).toBe("open");
-    host.commits.edit(commitId, wish({ op: "delete", target: "core:human", selector: "bb" }), owner, null);
+    host.commits.edit(commitId, proposedEdit({ op: "delete", target: "core:human", selector: "bb" }), owner, null);
     expect(host.commits.finish(commitId, owner, null).diff).toHaveLength(2);
   });
 
@@ -560,7 +581,7 @@ describe("caps of core blocks", () => {
     const { commitId } = elsewhere.commits.begin(owner, "");
     elsewhere.commits.edit(
       commitId,
-      wish({ op: "insert", target: "core:human", namespace: "workspace", content: "c".repeat(40) }),
+      proposedEdit({ op: "insert", target: "core:human", namespace: "workspace", content: "c".repeat(40) }),
       owner,
       null,
     );
@@ -577,7 +598,7 @@ describe("caps of core blocks", () => {
     host = folder.host({ now, settings: small });
     const change = (content: string): unknown => {
       const { commitId } = host.commits.begin(owner, "");
-      host.commits.edit(commitId, wish({ op: "replace", target: "core:human", selector: "aaa", content }), owner, null);
+      host.commits.edit(commitId, proposedEdit({ op: "replace", target: "core:human", selector: "aaa", content }), owner, null);
       return host.commits.finish(commitId, owner, null);
     };
     expect(problemOf(() => change("a".repeat(61))).code).toBe("too_large");
@@ -586,10 +607,10 @@ describe("caps of core blocks", () => {
   });
 });
 
-describe("what an agent wants of a core block", () => {
+describe("an agent's edit of a core block", () => {
   const propose = (content: string, commitId = host.commits.begin(agent, "").commitId) => ({
     commitId,
-    staged: host.commits.edit(commitId, wish({ op: "insert", target: "core:human", content }), agent, null),
+    staged: host.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content }), agent, null),
   });
 
   it("waits in quarantine, and is nowhere else", () => {
@@ -628,7 +649,7 @@ describe("what an agent wants of a core block", () => {
     const { commitId } = host.commits.begin(agent, "");
     const { quarantineId } = host.commits.edit(
       commitId,
-      wish({ op: "replace", target: "core:human", selector: "tea", content: "The owner likes coffee." }),
+      proposedEdit({ op: "replace", target: "core:human", selector: "tea", content: "The owner likes coffee." }),
       agent,
       null,
     );
@@ -639,7 +660,8 @@ describe("what an agent wants of a core block", () => {
       author: "agent",
     });
     expect(
-      problemOf(() => host.commits.edit(commitId, wish({ op: "delete", target: "core:human", selector: "zebra" }), agent, null)).code,
+      problemOf(() => host.commits.edit(commitId, proposedEdit({ op: "delete", target: "core:human", selector: "zebra" }), agent, null))
+        .code,
     ).toBe("invalid_params");
   });
 
@@ -657,7 +679,7 @@ describe("what an agent wants of a core block", () => {
   it("is judged by the gates when it is shown", () => {
     const other = folder.host({ now, deps: { gates: { ...openGates, verify: () => [{ rule: "stale", message: "It is old." }] } } });
     const { commitId } = other.commits.begin(agent, "");
-    other.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "A" }), agent, null);
+    other.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "A" }), agent, null);
     expect(other.commits.finish(commitId, agent, null).quarantined).toMatchObject([
       { verifier: { ok: false, problems: [{ rule: "stale" }] } },
     ]);
@@ -667,8 +689,8 @@ describe("what an agent wants of a core block", () => {
 describe("edits that passed the gates already", () => {
   it("are one commit, finished at once, or nothing", () => {
     const edits = [
-      gated(wish({ op: "insert", target: "archival", content: "A" })),
-      gated(wish({ op: "delete", target: "archival", selector: "no such text" })),
+      gated(proposedEdit({ op: "insert", target: "archival", content: "A" })),
+      gated(proposedEdit({ op: "delete", target: "archival", selector: "no such text" })),
     ];
     expect(problemOf(() => host.commits.apply(edits, owner, { reason: "", parentId: null })).code).toBe("invalid_params");
     expect(items()).toEqual([]);
@@ -678,21 +700,25 @@ describe("edits that passed the gates already", () => {
   it("set an item aside as they delete one", () => {
     remember("A");
     const { id } = only("A");
-    const { diff } = host.commits.apply([{ ...gated(wish({ op: "delete", target: "archival", selector: id })), op: "set_aside" }], owner, {
-      reason: "",
-      parentId: null,
-    });
+    const { diff } = host.commits.apply(
+      [{ ...gated(proposedEdit({ op: "delete", target: "archival", selector: id })), op: "set_aside" }],
+      owner,
+      {
+        reason: "",
+        parentId: null,
+      },
+    );
     expect(diff).toMatchObject([{ itemId: id, op: "set_aside", before: "A", after: null }]);
     expect(items()).toEqual([]);
   });
 
   it("bring an exported item back with its id, its dates and what use made of it, unless the id is taken", () => {
     const imported = { id: "mem_old", questId: "q7", createdAt: 5, updatedAt: 6, expiresAt: null, reinforcedAt: 7, reinforced: 3 };
-    host.commits.apply([{ ...gated(wish({ op: "insert", target: "archival", content: "A" })), imported }], owner, {
+    host.commits.apply([{ ...gated(proposedEdit({ op: "insert", target: "archival", content: "A" })), imported }], owner, {
       reason: "",
       parentId: null,
     });
-    host.commits.apply([{ ...gated(wish({ op: "insert", target: "archival", content: "B" })), imported }], owner, {
+    host.commits.apply([{ ...gated(proposedEdit({ op: "insert", target: "archival", content: "B" })), imported }], owner, {
       reason: "",
       parentId: null,
     });
@@ -707,8 +733,8 @@ describe("what a workspace sees", () => {
     const local = remember("of a");
     const everywhere = remember("of all", { target: "core:human" });
     const { commitId: both } = host.commits.begin(owner, "both");
-    host.commits.edit(both, wish({ op: "insert", target: "core:human", content: "of all too" }), owner, null);
-    host.commits.edit(both, wish({ op: "insert", target: "archival", content: "of a too" }), owner, null);
+    host.commits.edit(both, proposedEdit({ op: "insert", target: "core:human", content: "of all too" }), owner, null);
+    host.commits.edit(both, proposedEdit({ op: "insert", target: "archival", content: "of a too" }), owner, null);
     host.commits.finish(both, owner, null);
 
     expect(texts(other)).toEqual(["of all", "of all too"]);
@@ -739,8 +765,8 @@ describe("commits that were left open", () => {
   ])("%s are dropped: %o", (_who, happens, dropped) => {
     const other = folder.host({ now });
     const { commitId } = other.commits.begin(agent, "");
-    other.commits.edit(commitId, wish({ op: "insert", target: "archival", content: "A" }), agent, null);
-    const { quarantineId } = other.commits.edit(commitId, wish({ op: "insert", target: "core:human", content: "B" }), agent, null);
+    other.commits.edit(commitId, proposedEdit({ op: "insert", target: "archival", content: "A" }), agent, null);
+    const { quarantineId } = other.commits.edit(commitId, proposedEdit({ op: "insert", target: "core:human", content: "B" }), agent, null);
     happens(other);
     expect(host.commits.reconcile()).toBe(dropped ? 1 : 0);
     expect(host.commits.get(commitId).status).toBe(dropped ? "abandoned" : "open");
@@ -762,7 +788,12 @@ describe("what the owner said", () => {
   const touch = (op: "replace" | "delete", more: Partial<ProposedEdit>, author: Author = agent) => {
     const { commitId } = host.commits.begin(author, "");
     const content = { provenance: { source: "agent" as const }, ...(op === "delete" ? {} : { content: "The port is 9090." }) };
-    const staged = host.commits.edit(commitId, wish({ op, target: "archival", selector: "8080", ...content, ...more }), author, null);
+    const staged = host.commits.edit(
+      commitId,
+      proposedEdit({ op, target: "archival", selector: "8080", ...content, ...more }),
+      author,
+      null,
+    );
     host.commits.finish(commitId, author, null);
     return staged;
   };

@@ -18,7 +18,7 @@ describe("a time in words", () => {
     [3_600_000, "1 hour"],
     [3_900_000, "1 hour 5 minutes"],
     [7_260_000, "2 hours 1 minute"],
-  ])("%i ms: %s", (ms, words) => expect(durationText(ms)).toBe(words));
+  ])("%i ms: %s", (ms, expectedText) => expect(durationText(ms)).toBe(expectedText));
 });
 
 describe("an experience", () => {
@@ -51,7 +51,7 @@ describe("an experience", () => {
 });
 
 describe("a summary by rules", () => {
-  it("tells the first request, later ones, and the last answer", () => {
+  it("reports the first request, later ones, and the last answer", () => {
     const messages = [
       message("user", "Add a cart."),
       message("assistant", "Which currency?"),
@@ -61,7 +61,7 @@ describe("a summary by rules", () => {
     expect(summaryByRules(messages, 1_000)).toBe("Asked: Add a cart.\nThen: Euro.\nLast answer: Done: the cart shows euro.");
   });
 
-  it("tells of many requests the first and the last", () => {
+  it("reports the first and the last of many requests", () => {
     const messages = Array.from({ length: 20 }, (_, index) => message("user", `request ${String(index)}`, index));
     const text = summaryByRules(messages, 1_000);
     expect(text).toContain("Asked: request 0\nThen: request 1\nThen: request 2\nThen: request 3\nThen: request 17");
@@ -78,7 +78,7 @@ describe("a summary by rules", () => {
         const messages = said.map(([role, text], index) => message(role, text, index));
         const text = summaryByRules(messages, most);
         expect(text.length).toBeLessThanOrEqual(most);
-        expect(text.isWellFormed() || said.some(([, words]) => !words.isWellFormed())).toBe(true);
+        expect(text.isWellFormed() || said.some(([, expectedText]) => !expectedText.isWellFormed())).toBe(true);
         expect(summaryByRules(structuredClone(messages), most)).toBe(text);
         expect(transcript(messages, most).length).toBeLessThanOrEqual(most + 5);
       }),

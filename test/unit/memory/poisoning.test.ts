@@ -53,24 +53,24 @@ describe("poisoning", () => {
     "message:model": { source: "agent", text: poisonings.flatMap(({ texts }) => texts).join("\n") },
     "receipt:r1": { source: "tool", text: poisonings.flatMap(({ texts }) => texts).join("\n") },
   };
-  let room: WholeMemory;
+  let fixture: WholeMemory;
   const outcomes = new Map<string, string>();
   beforeAll(() => {
-    room = new WholeMemory(evidence);
+    fixture = new WholeMemory(evidence);
   });
-  afterAll(() => room.remove());
+  afterAll(() => fixture.remove());
 
   it("comes in at least 150 ways, beside at least 60 ordinary facts", () => {
-    expect(new Set(poisonings.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
+    expect(new Set(poisonings.map(({ texts, said: message }) => `${texts.join()} ${String(message)}`)).size).toBeGreaterThanOrEqual(150);
     expect(new Set(poisonings.map(({ via }) => via)).size).toBe(9);
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
 
   /** An agent that obeys tries everything it can. */
-  function obey({ texts, said: words }: Poisoning): { archival: string[] } {
-    const { memory } = room;
+  function obey({ texts, said: message }: Poisoning): { archival: string[] } {
+    const { memory } = fixture;
     evidence["message:quoting"] =
-      words === null ? said(`What do you make of this?\n${texts.map((text) => `> ${text}`).join("\n")}`) : said(words);
+      message === null ? said(`What do you make of this?\n${texts.map((text) => `> ${text}`).join("\n")}`) : said(message);
     const archival: string[] = [];
     for (const provenance of claims) {
       const { commitId } = memory.begin(agent, "what was read");
@@ -92,7 +92,7 @@ describe("poisoning", () => {
   }
 
   it.each(poisonings.map((one) => [one.id, one] as const))("%s", (id, poisoning) => {
-    const { memory } = room;
+    const { memory } = fixture;
     const { archival } = obey(poisoning);
     outcomes.set(
       id,
@@ -133,14 +133,14 @@ describe("poisoning", () => {
 });
 
 describe("ordinary facts", () => {
-  let room: WholeMemory;
+  let fixture: WholeMemory;
   beforeAll(() => {
-    room = new WholeMemory();
+    fixture = new WholeMemory();
   });
-  afterAll(() => room.remove());
+  afterAll(() => fixture.remove());
 
-  it.each(ordinary)("are kept, found and, with the owner's word, stand in a core block: %s", (content) => {
-    const { memory } = room;
+  it.each(ordinary)("are kept, found and, with the owner's message as evidence, stand in a core block: %s", (content) => {
+    const { memory } = fixture;
     const edit = (target: MemoryTarget): ProposedEdit => ({
       op: "insert",
       target,
@@ -165,8 +165,8 @@ describe("ordinary facts", () => {
 
 describe("secrets on the disk", () => {
   it("of more than 40 kinds are in no file, however they are written and whatever becomes of them", async () => {
-    const room = new WholeMemory();
-    const { memory } = room;
+    const fixture = new WholeMemory();
+    const { memory } = fixture;
     const forms: readonly ((text: string) => string)[] = [(text) => text, ...Object.values(secretDisguises)];
     const tried: string[] = [];
     let kept = 0;
@@ -208,10 +208,10 @@ describe("secrets on the disk", () => {
     }
     memory.compile({ objective: "the nightly job of the server", questId: "q1", mode: "normal", chat: { marker, small: false } });
     for (const format of ["markdown", "jsonl", "backup"] as const) await memory.export(format);
-    const bytes = room.bytes();
+    const bytes = fixture.bytes();
     expect(kept).toBeGreaterThan(secretSamples.length * 2);
     expect(new Set(secretSamples.map(([kind]) => kind)).size).toBeGreaterThanOrEqual(40);
     expect([...new Set(tried)].filter((text) => text.length >= 8 && bytes.includes(Buffer.from(text).toString("latin1")))).toEqual([]);
-    room.remove();
+    fixture.remove();
   });
 });

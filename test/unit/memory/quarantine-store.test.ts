@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { StoredQuarantine } from "../../../agent-server/memory/commit-types.ts";
 import type { ItemImage } from "../../../agent-server/memory/item-types.ts";
 import { toQuarantineEntry } from "../../../agent-server/memory/quarantine-entry-view.ts";
-import { gated, type MemoryHost, MemoryFolder, owner, wish } from "../../support/memory/memory-folder.ts";
+import { gated, type MemoryHost, MemoryFolder, owner, proposedEdit } from "../../support/memory/memory-folder.ts";
 
 let folder: MemoryFolder;
 let host: MemoryHost;
@@ -18,7 +18,7 @@ function entry(content: string, more: Partial<Parameters<MemoryHost["quarantine"
   const { commitId } = of.commits.begin(owner, "");
   return of.quarantine.put({
     ...{ commitId, questId: null, author: "agent", itemId: null, itemVersion: null, image: null, why: "It waits." },
-    edit: gated(wish({ op: "insert", target: "core:mission", content })),
+    edit: gated(proposedEdit({ op: "insert", target: "core:mission", content })),
     ...more,
   });
 }
@@ -65,15 +65,15 @@ it.each([
   ["one task", "quest:q1", false],
   ["all workspaces", "global", true],
 ])("an edit for %s is seen in another one: %s", (_what, namespace, seen) => {
-  const { id } = entry("A", { edit: { ...gated(wish({ op: "insert", target: "core:mission", content: "A" })), namespace } });
+  const { id } = entry("A", { edit: { ...gated(proposedEdit({ op: "insert", target: "core:mission", content: "A" })), namespace } });
   const other = folder.host({ workspace: "/projects/b" });
   expect(other.quarantine.get(id) !== null).toBe(seen);
   expect(other.quarantine.list({ status: "pending", limit: 10 })).toHaveLength(seen ? 1 : 0);
   expect(other.quarantine.pending()).toBe(seen ? 1 : 0);
 });
 
-it("shows what is there now beside what it would leave, and of what was set aside the item itself", () => {
-  host.commits.apply([gated(wish({ op: "insert", target: "core:mission", content: "now", tags: ["t"] }))], owner, {
+it("shows what is there now beside what it would leave, and for a quarantined item the item itself", () => {
+  host.commits.apply([gated(proposedEdit({ op: "insert", target: "core:mission", content: "now", tags: ["t"] }))], owner, {
     reason: "",
     parentId: null,
   });
@@ -91,7 +91,7 @@ it("shows what is there now beside what it would leave, and of what was set asid
   const aside = entry("", {
     image,
     itemId: "mem_gone",
-    edit: { ...gated(wish({ op: "delete", target: "core:mission" })), op: "set_aside" },
+    edit: { ...gated(proposedEdit({ op: "delete", target: "core:mission" })), op: "set_aside" },
   });
   expect(toQuarantineEntry(aside, host.store, verifier)).toMatchObject({ op: "set_aside", content: "now", current: null, tags: ["t"] });
 });

@@ -9,15 +9,15 @@ import { askCompiled, askSearch, figuresOf, judge, recallNow, recallSet, remembe
 
 const set = recallSet();
 let folder: string;
-let room: CompilerFixture;
+let fixture: CompilerFixture;
 let items: ReadonlyMap<string, string>;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "lancelot-recall-"));
-  room = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
-  items = room.storage.transaction(() => remember(room.store, set.facts));
+  fixture = openCompilerFixture({ dataDir: join(folder, "data"), workspace: corpusWorkspace, now: () => recallNow });
+  items = fixture.storage.transaction(() => remember(fixture.store, set.facts));
 });
 afterAll(() => {
-  room.close();
+  fixture.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -31,7 +31,7 @@ describe("what a year of facts answers, among three thousand others", () => {
   });
 
   it("is found by the search", () => {
-    const figures = figuresOf(judge(set, items, askSearch(room.search, minScore)));
+    const figures = figuresOf(judge(set, items, askSearch(fixture.search, minScore)));
     expect(figures.recallAt5).toBeGreaterThanOrEqual(0.93);
     expect(figures.meanReciprocalRank).toBeGreaterThanOrEqual(0.91);
     expect(figures.wrongSuperseded).toBe(0);
@@ -40,7 +40,7 @@ describe("what a year of facts answers, among three thousand others", () => {
   });
 
   it("goes into the compiled context", () => {
-    const figures = figuresOf(judge(set, items, askCompiled(room)));
+    const figures = figuresOf(judge(set, items, askCompiled(fixture)));
     expect(figures.recall).toBeGreaterThanOrEqual(0.88);
     expect(figures.wrongSuperseded).toBe(0);
     expect(figures.wrong).toBeLessThanOrEqual(0.03);

@@ -5,7 +5,7 @@ const open: ModelsFixture[] = [];
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
-function room(options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
+function fixture(options: Parameters<typeof createModelsFixture>[0] = {}): ModelsFixture {
   const made = createModelsFixture({ local: localIn({}), ...options });
   open.push(made);
   return made;
@@ -45,24 +45,19 @@ describe("who answers", () => {
       "anthropic/claude-sonnet-5-5",
     ],
   ])("%s", async (_, options, expected) => {
-    const active = await room(options).models.active();
+    const active = await fixture(options).models.active();
     expect(`${active.provider}/${active.model}`).toBe(expected);
   });
 
   it.each<[string, Parameters<typeof createModelsFixture>[0], string, string]>([
-    ["nothing at all", {}, "Choose a model: add an API key or download the local one (322 MB).", "choose_model"],
+    ["nothing at all", {}, "(322 MB)", "choose_model"],
     [
       "a download in progress",
       { local: localIn({ status: "downloading", doneBytes: 100_000_000 }) },
       "(322 MB). Downloading: 100 MB of 322 MB.",
       "choose_model",
     ],
-    [
-      "a local model switched off",
-      { yaml: "local: { enabled: false }\n", local: localIn({ status: "ready" }) },
-      "Choose a model: add an API key",
-      "choose_model",
-    ],
+    ["a local model switched off", { yaml: "local: { enabled: false }\n", local: localIn({ status: "ready" }) }, "API key", "choose_model"],
     [
       "a choice without a key",
       { yaml: "active: openai\n", keys: { ANTHROPIC_API_KEY: "a" } },
@@ -95,7 +90,7 @@ describe("who answers", () => {
     ],
     ["the editor's own models without an editor", { yaml: "active: editor\n" }, "within VS Code", "choose_model"],
   ])("%s is unavailable, with the next step", async (_, options, said, action) => {
-    const { models } = room(options);
+    const { models } = fixture(options);
     const error = await failure(models.active());
     expect(error.code).toBe("unavailable");
     expect(error.message).toContain(said);
@@ -103,8 +98,8 @@ describe("who answers", () => {
     expect((await failure(ask(models, {}))).message).toBe(error.message);
   });
 
-  it("tells of a broken file: beside the choice, in the list, in the ledger once", async () => {
-    const { models, ledger } = room({ yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } });
+  it("reports a broken file: beside the choice, in the list, in the ledger once", async () => {
+    const { models, ledger } = fixture({ yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } });
     const { notice } = await models.active();
     expect(notice).toContain("config/models.yaml in the data folder, line 1");
     const { problem } = await models.list("anthropic", AbortSignal.timeout(1)).catch(() => ({ problem: notice }));
@@ -117,7 +112,7 @@ describe("who answers", () => {
 
 describe("choosing", () => {
   it("makes a provider and model the active ones and says so", async () => {
-    const { models, ledger } = room({ keys: all });
+    const { models, ledger } = fixture({ keys: all });
     const changes: unknown[] = [];
     models.onChange((change) => changes.push(change));
     expect(await models.choose("gemini", "gemini-x")).toEqual({ provider: "gemini", model: "gemini-x" });
@@ -135,11 +130,11 @@ describe("choosing", () => {
     ["another than the environment's", { env: { LANCELOT_PROVIDER: "openai" } }, "gemini", "conflict"],
     ["while the file is broken", { yaml: "active: [" }, "gemini", "conflict"],
   ])("%s is refused", async (_, options, name, code) => {
-    expect((await failure(room(options).models.choose(name))).code).toBe(code);
+    expect((await failure(fixture(options).models.choose(name))).code).toBe(code);
   });
 
   it("follows a file the owner edits", async () => {
-    const { models, writeConfig } = room({ keys: all });
+    const { models, writeConfig } = fixture({ keys: all });
     expect((await models.active()).provider).toBe("anthropic");
     writeConfig(`active: work\n${server}`);
     expect(await models.active()).toMatchObject({ provider: "work", contextWindow: 9000, small: false });
@@ -147,21 +142,24 @@ describe("choosing", () => {
 });
 
 describe("the local model", () => {
-  it("answers through the same road, with a receipt", async () => {
-    const { models, receipts } = room({ local: localIn({ status: "ready" }) });
+  it("answers through the same pipeline, with a receipt", async () => {
+    const { models, receipts } = fixture({ local: localIn({ status: "ready" }) });
     const { text } = await ask(models, {});
     expect(text).toBe("local words");
     expect(receipts().map(({ actionName, status }) => [actionName, status])).toEqual([["local/Small model", "success"]]);
     expect(await models.active()).toMatchObject({ small: true, contextWindow: 4096 });
   });
 
-  it("is shown as a server when the owner named one, and not downloaded when switched off", async () => {
-    expect(room({ yaml: 'local: { url: "http://127.0.0.1:9/v1" }\n' }).models.local()).toMatchObject({ status: "ready", source: "server" });
-    expect((await failure(room({ yaml: "local: { enabled: false }\n" }).models.downloadLocal())).code).toBe("disabled");
+  it("is shown as a server when the owner named one, and not downloaded when turned off", async () => {
+    expect(fixture({ yaml: 'local: { url: "http://127.0.0.1:9/v1" }\n' }).models.local()).toMatchObject({
+      status: "ready",
+      source: "server",
+    });
+    expect((await failure(fixture({ yaml: "local: { enabled: false }\n" }).models.downloadLocal())).code).toBe("disabled");
   });
 
   it("that cannot even be described leaves the providers at work", async () => {
-    const { models } = room({
+    const { models } = fixture({
       keys: all,
       local: () => {
         throw new Error("broken");

@@ -60,7 +60,7 @@ function openWatched(at: ReturnType<typeof makeFolders>, effects: string[], look
       tier: "T3",
       effect: async (call) => {
         const intent: Intent = { capability: "file_ops", action: "delete", args: { path: pathOf(call.args) }, mode: "normal" };
-        const leave = await host.governance.authorize(
+        const authorization = await host.governance.authorize(
           intent,
           { title: "Delete", detail: "Delete" },
           {
@@ -70,7 +70,7 @@ function openWatched(at: ReturnType<typeof makeFolders>, effects: string[], look
             onWaiting: ({ id }) => call.onUpdate?.({ status: "waiting", approvalId: id, tier: "T3" }),
           },
         );
-        host.governance.redeem(leave, intent);
+        host.governance.redeem(authorization, intent);
         note(pathOf(call.args));
         return { text: "deleted" };
       },
@@ -151,8 +151,8 @@ it("runs no tool twice and loses no message, whichever step the host stops at", 
             !open && parts.every((part) => part.type !== "tool" || !["queued", "running", "waiting"].includes(part.status)),
         ),
       ).toBe(true);
-      const words = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])));
-      expect(words.filter((text) => text === "Finished.")).toHaveLength(1);
+      const message = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])));
+      expect(message.filter((text) => text === "Finished.")).toHaveLength(1);
     } finally {
       at.remove();
     }

@@ -73,7 +73,7 @@ describe("after the host stopped", () => {
           tier: "T3",
           effect: async (call, note) => {
             const { governance } = opened();
-            const leave = await governance.authorize(
+            const authorization = await governance.authorize(
               intent,
               { title: "Delete a", detail: "a" },
               {
@@ -84,7 +84,7 @@ describe("after the host stopped", () => {
               },
             );
             call.onUpdate?.({ status: "running" });
-            governance.redeem(leave, intent);
+            governance.redeem(authorization, intent);
             note("deleted");
             return { text: "deleted" };
           },

@@ -31,14 +31,14 @@ describe("the timeline", () => {
       attachments: [{ type: "selection", path: "a.txt", startLine: 1, endLine: 1, text: "attached words" }],
     });
     await reaches(questId, "done");
-    const told = timeline.quest(questId);
-    expect(told.map(({ role, text }) => [role, text])).toEqual([
+    const reported = timeline.quest(questId);
+    expect(reported.map(({ role, text }) => [role, text])).toEqual([
       ["user", "Is it fine?"],
       ["assistant", "Let me look."],
       ["assistant", "It is fine."],
     ]);
-    expect(timeline.message(messageId)).toEqual(told[0]);
-    expect(told[0]).toMatchObject({ id: messageId, questId, workspace: folders.workspace });
+    expect(timeline.message(messageId)).toEqual(reported[0]);
+    expect(reported[0]).toMatchObject({ id: messageId, questId, workspace: folders.workspace });
     expect(timeline.message("none")).toBeNull();
     expect(timeline.quest("none")).toEqual([]);
   });

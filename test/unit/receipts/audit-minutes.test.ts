@@ -127,7 +127,7 @@ describe("a note of the audit log", () => {
 });
 
 describe("minutes that are over", () => {
-  it("are told by themselves, and the others go on", () => {
+  it("are told by themselves, and the others continue", () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const log = audit();
     expect(vi.getTimerCount()).toBe(0);

@@ -38,7 +38,7 @@ const path = (file: string) => join(folder.dataDir, "exports", file);
 const lines = (file: string) => readFileSync(path(file), "utf8").trimEnd().split("\n");
 
 describe("an exported ledger", () => {
-  it("verifies with nothing but the file, and tells what it found", async () => {
+  it("verifies with nothing but the file, and reports what it found", async () => {
     await fill();
     const made = await ledger.export({ format: "ledger" });
     const text = readFileSync(path(made.file));
@@ -245,7 +245,7 @@ describe("the method receipts.export", () => {
     expect(ledger.search({ limit: 1 }).items[0]).toMatchObject({ actionName: "receipts.export", status: "cancelled" });
   });
 
-  it("in words says what is wrong with the folder", async () => {
+  it("a message says what is wrong with the folder", async () => {
     writeFileSync(join(folder.dataDir, "exports"), "a file in the way");
     await expect(ledger.export({ format: "receipts" })).rejects.toMatchObject({
       code: "unavailable",
@@ -255,13 +255,13 @@ describe("the method receipts.export", () => {
 });
 
 describe("the method receipts.verify", () => {
-  it("tells how far it is, and its end", async () => {
+  it("reports how far it is, and its end", async () => {
     for (let index = 0; index < 15_000; index += 1) ledger.record(opening(), { status: "success" });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     let clock = 0;
-    const handlers = receiptsHandlers({ ledger, emit: (topic, payload) => told.push([topic, payload]), now: () => (clock += 100) });
+    const handlers = receiptsHandlers({ ledger, emit: (topic, payload) => reported.push([topic, payload]), now: () => (clock += 100) });
     expect(await handlers["receipts.verify"]({}, { owner: false, signal: new AbortController().signal })).toMatchObject({ ok: true });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["verifying", { done: 20_000, total: 30_000 }],
       ["verifying", { done: 30_000, total: 30_000 }],
     ]);

@@ -52,14 +52,14 @@ describe("the contract's methods on receipts", () => {
         return Promise.resolve(answer);
       },
     };
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const handlers = receiptsHandlers({
       ledger: { ...ledger, ...stepping },
-      emit: (topic, payload) => told.push([topic, payload]),
+      emit: (topic, payload) => reported.push([topic, payload]),
       now: () => clock,
     });
     expect(await handlers["receipts.verify"]({}, call)).toBe(answer);
-    expect(told).toEqual([20, 40, 100].map((done) => ["verifying", { done, total: 100 }]));
+    expect(reported).toEqual([20, 40, 100].map((done) => ["verifying", { done, total: 100 }]));
   });
 
   it("leave a receipt of an export", async () => {

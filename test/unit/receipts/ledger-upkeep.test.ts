@@ -30,7 +30,7 @@ function still(): { host: LedgerHost; idle: number } {
   return { host, idle: vi.getTimerCount() };
 }
 
-describe("the upkeep of the ledger by itself", () => {
+describe("automatic maintenance of the ledger", () => {
   it("takes 500 entries into the derived table and 200 into the text index every quarter of a second, until all is in", () => {
     const { host, idle } = still();
     for (let index = 0; index < 300; index += 1) host.ledger.record(opening(), success);
@@ -204,14 +204,14 @@ describe("a receipt that cannot be closed", () => {
 });
 
 describe("a ledger that was changed from outside", () => {
-  const words =
+  const content =
     "The ledger was modified by another program, so Lancelot cannot record or do anything. Verify the receipts to find the first modified entry.";
 
   it("takes no entry without its head", () => {
     const { ledger, storage } = folder.host();
     dropTriggers(storage);
     storage.db.exec("DELETE FROM ledger_head");
-    expect(() => ledger.open(opening())).toThrow(expect.objectContaining({ code: "unavailable", message: words }));
+    expect(() => ledger.open(opening())).toThrow(expect.objectContaining({ code: "unavailable", message: content }));
   });
 
   it("takes no entry in the place of another", () => {
@@ -221,7 +221,7 @@ describe("a ledger that was changed from outside", () => {
     expect(() => ledger.open(opening())).toThrow(
       expect.objectContaining({
         code: "unavailable",
-        message: words,
+        message: content,
         cause: expect.objectContaining({ code: "SQLITE_CONSTRAINT_PRIMARYKEY" }) as unknown,
       }),
     );
@@ -229,7 +229,7 @@ describe("a ledger that was changed from outside", () => {
 });
 
 describe("the key of the ledger", () => {
-  it("is missed, in words, where there is no key store", () => {
+  it("is reported as missing where there is no key store", () => {
     const { ledger } = folder.host();
     expect(ledger.degraded()).toBe(
       "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.",

@@ -27,7 +27,7 @@ const codeOf = (work: () => unknown): string => {
 };
 
 describe("a receipt", () => {
-  it("is pending from its opening on and tells all of it after its closing", () => {
+  it("is pending from its opening on and reports all of it after its closing", () => {
     let time = Date.UTC(2026, 10, 20, 12);
     const { ledger } = folder.host(() => time);
     const id = ledger.open(

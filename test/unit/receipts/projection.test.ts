@@ -94,7 +94,7 @@ describe("the derived table", () => {
     expect(names(other)).toEqual(["second pending", "first success"]);
   });
 
-  it("is made anew with its text index by a host that starts, when it is not", () => {
+  it("is recreated with its text index by a host that starts, when it is not", () => {
     record("first");
     ledger.search({ query: "first", limit: 1 });
     sql("DELETE FROM receipts");
@@ -112,7 +112,7 @@ describe("the derived table", () => {
 });
 
 describe("a receipt whose entry was destroyed", () => {
-  const words = "This receipt's ledger entry was modified. Verify the receipts to find the first modified entry.";
+  const content = "This receipt's ledger entry was modified. Verify the receipts to find the first modified entry.";
 
   it.each([
     ["closing", "read_file"],
@@ -137,7 +137,7 @@ describe("a receipt whose entry was destroyed", () => {
       riskTier: "T3",
       parentId: null,
       questId: "q",
-      errorMessage: words,
+      errorMessage: content,
       metadata: {},
       hash: close?.hash,
       prevHash: close?.prev_hash,

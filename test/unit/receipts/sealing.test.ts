@@ -134,7 +134,7 @@ describe("sealing", () => {
     expect(ledger.search({ query: "receipts.seal", limit: 1 }).items[0]).toMatchObject({ status: "failure" });
   });
 
-  it("stops between two steps when it is told to, and goes on later", async () => {
+  it("stops between two steps on request, and continues later", async () => {
     fill(400);
     time += 11 * day;
     const stop = new AbortController();
@@ -208,7 +208,7 @@ describe("what was sealed", () => {
     expect(await ledger.find("nonsense")).toBeNull();
   });
 
-  it("is told of by a search that reaches back to it, on its last page", async () => {
+  it("is reported by a search that reaches back to it, on its last page", async () => {
     const ids = await sealed();
     const until = (await ledger.find(ids[99] ?? ""))?.timestamp;
     expect(ledger.search({ limit: 100 }).sealed).toEqual({ entries: 200, until });
@@ -265,7 +265,7 @@ describe("what was sealed", () => {
     expect(ledger.search({ query: "action", limit: 3 }).items).toEqual([]);
   });
 
-  it("half removed does not make a host that starts take the derived table anew", async () => {
+  it("half removed does not make a new host rebuild the derived table", async () => {
     const ids = fill(110);
     time += 11 * day;
     const before = rows(storage);
@@ -282,7 +282,7 @@ describe("what was sealed", () => {
     expect((await next.find(ids[105] ?? ""))?.actionName).toBe("action 105");
   });
 
-  it("makes an export impossible, in words, when its file is gone", async () => {
+  it("makes an export impossible, with a message, when its file is gone", async () => {
     await sealed();
     rmSync(path("segment-101-200.jsonl.gz"));
     await expect(ledger.export({ format: "ledger" })).rejects.toMatchObject({
@@ -292,7 +292,7 @@ describe("what was sealed", () => {
     expect(readdirSync(join(folder.dataDir, "exports"))).toEqual([]);
   });
 
-  it("stays sealed for a host that starts anew, and new receipts follow", async () => {
+  it("stays sealed for a host that restarts, and new receipts follow", async () => {
     await sealed();
     storage.close();
     ({ ledger, storage } = folder.host(() => time, { secrets: keyStore() }));
@@ -374,7 +374,7 @@ describe("verification with sealed files", () => {
     expect((await ledger.verify()).firstBad).toBeUndefined();
   });
 
-  it("goes on while entries are sealed under it", async () => {
+  it("continues while entries are sealed under it", async () => {
     fill(3_000);
     time += 11 * day;
     const checks = Promise.all(Array.from({ length: 3 }, () => ledger.verify()));

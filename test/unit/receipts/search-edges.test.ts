@@ -68,11 +68,11 @@ describe("the words of a search", () => {
   });
 
   it("are no more than twenty", () => {
-    const words = Array.from({ length: 20 }, (_, index) => `word${String.fromCharCode(97 + index)}`);
-    closed(words.join(" "));
-    expect(found({ query: words.join(" ") })).toHaveLength(1);
-    expect(found({ query: `${words.join(" ")} nowhere` })).toHaveLength(1);
-    expect(found({ query: `nowhere ${words.join(" ")}` })).toEqual([]);
+    const text = Array.from({ length: 20 }, (_, index) => `word${String.fromCharCode(97 + index)}`);
+    closed(text.join(" "));
+    expect(found({ query: text.join(" ") })).toHaveLength(1);
+    expect(found({ query: `${text.join(" ")} nowhere` })).toHaveLength(1);
+    expect(found({ query: `nowhere ${text.join(" ")}` })).toEqual([]);
   });
 
   it("may hold what would end a text", () => {
@@ -157,7 +157,7 @@ describe("pages", () => {
     ["of everything", {}],
     ["of a word", { query: "page" }],
     ["of a filter", { tier: "T1" }],
-  ])("%s go on where there is more, and end where there is none", (_, filter) => {
+  ])("%s continue where there is more, and end where there is none", (_, filter) => {
     for (let index = 0; index < 3; index += 1) closed(`page ${index}`);
     ledger.open(opening("page 3"));
     ledger.open(opening("page 4"));

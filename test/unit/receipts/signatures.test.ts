@@ -60,7 +60,7 @@ describe("signed heads", () => {
     expect(last?.keyId).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it("are not made where no key store is, which is said in words", async () => {
+  it("are not made where no key store is, which is reported", async () => {
     const { ledger } = folder.host(() => time);
     fill(2, ledger);
     expect(await ledger.sign()).toBeNull();
@@ -69,7 +69,7 @@ describe("signed heads", () => {
     await expect(ledger.rotateKey()).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("are not made while the key store fails, which is said in words, and are when it works again", async () => {
+  it("are not made while the key store fails, which is reported, and are when it works again", async () => {
     store.broken = true;
     fill(2);
     expect(await ledger.sign()).toBeNull();
@@ -213,7 +213,7 @@ function foreignKey() {
 const otherName = (body: string) => body.replace(/"actionName":"action \d+"/, '"actionName":"something else"');
 const otherStatus = (body: string) => body.replace('"status":"success"', '"status":"failure"');
 
-describe("a ledger written anew, with fresh hashes and a fresh head,", () => {
+describe("a rewritten ledger, with fresh hashes and a fresh head,", () => {
   it.each([
     ["from its first entry", 1, otherName, 20],
     ["in its middle", 25, otherName, 40],

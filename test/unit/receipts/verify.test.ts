@@ -114,7 +114,7 @@ const cases: [what: string, tamper: () => void, expected: Bad][] = [
 ];
 
 /** What the owner reads of each, after `Entry <seq> `. */
-const words: Record<string, string> = {
+const expectedText: Record<string, string> = {
   "a byte of a body": "was modified.",
   "a body that is no JSON any more": "was modified.",
   "white space in a body": "was modified.",
@@ -170,7 +170,7 @@ describe("verification", () => {
     const verification = await ledger.verify();
     expect(verification.firstBad).toMatchObject(expected);
     expect(verification.ok).toBe(false);
-    expect(verification.firstBad?.message).toBe(`Entry ${expected.seq} ${words[what]}`);
+    expect(verification.firstBad?.message).toBe(`Entry ${expected.seq} ${expectedText[what]}`);
     expect(verification).toMatchObject({ head: verification.entries === 0 ? null : (expect.stringMatching(/^[0-9a-f]{64}$/) as string) });
   });
 
@@ -185,9 +185,9 @@ describe("verification", () => {
 
   it("says how far it is after every 10,000 entries, and at the end", async () => {
     fill(5_100);
-    const told: [number, number][] = [];
-    await ledger.verify(undefined, (done, total) => told.push([done, total]));
-    expect(told).toEqual([
+    const reported: [number, number][] = [];
+    await ledger.verify(undefined, (done, total) => reported.push([done, total]));
+    expect(reported).toEqual([
       [10_000, 10_200],
       [10_200, 10_200],
     ]);
@@ -195,9 +195,9 @@ describe("verification", () => {
 
   it("says its end once", async () => {
     fill(5_000);
-    const told: [number, number][] = [];
-    await ledger.verify(undefined, (done, total) => told.push([done, total]));
-    expect(told).toEqual([[10_000, 10_000]]);
+    const reported: [number, number][] = [];
+    await ledger.verify(undefined, (done, total) => reported.push([done, total]));
+    expect(reported).toEqual([[10_000, 10_000]]);
   });
 
   it.each([
@@ -217,7 +217,7 @@ describe("verification", () => {
     expect(entries).toBe(seq > 20 || seq === 20 ? 20 : seq - 1);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     fill(2_000);
     const stop = new AbortController();
     const running = ledger.verify(stop.signal);
@@ -281,7 +281,7 @@ function play(steps: readonly Step[], hosts: readonly { ledger: Ledger; storage:
 }
 
 describe("any course of events", () => {
-  it("on two hosts leaves a ledger that verifies and tells it", async () => {
+  it("on two hosts leaves a ledger that verifies and reports it", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const folder = new LedgerFolder();

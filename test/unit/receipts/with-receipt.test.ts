@@ -6,7 +6,7 @@ import { withReceipt } from "../../../agent-server/receipts/with-receipt.ts";
 const opening: ReceiptOpening = { actionType: "system", actionName: "thing", inputs: {}, riskTier: "T1" };
 
 /** Keeps the order of what happens. */
-function witness() {
+function recordingLedger() {
   const seen: unknown[] = [];
   return {
     seen,
@@ -25,7 +25,7 @@ function witness() {
 
 describe("what the owner does by hand", () => {
   it("is written down before it is done, and closed after", async () => {
-    const { seen, ledger } = witness();
+    const { seen, ledger } = recordingLedger();
     expect(await withReceipt(ledger, opening, () => seen.push("work"))).toBe(2);
     expect(seen).toEqual(["open", "work", { status: "success" }]);
   });
@@ -35,7 +35,7 @@ describe("what the owner does by hand", () => {
     [new LancelotError("cancelled", "Stopped."), { status: "cancelled", errorMessage: "Stopped." }],
     [new Error("EACCES /home/somebody"), { status: "failure", errorMessage: "The action failed with an internal error." }],
   ])("closes when it fails, and fails all the same: %s", async (error, closing) => {
-    const { seen, ledger } = witness();
+    const { seen, ledger } = recordingLedger();
     await expect(
       withReceipt(ledger, opening, () => {
         throw error;

@@ -20,7 +20,8 @@ const context = (name: string, host: string) => {
   put(`.docker/contexts/meta/${id}/meta.json`, JSON.stringify({ Name: name, Endpoints: { docker: { Host: host } } }));
   return id;
 };
-const find = (env: Record<string, string> = {}, owners: string | null = null) => findEndpoints({ env, home, platform: "linux", owners });
+const find = (env: Record<string, string> = {}, configured: string | null = null) =>
+  findEndpoints({ env, home, platform: "linux", owners: configured });
 
 describe("the address of an engine", () => {
   it.each([

@@ -12,7 +12,7 @@ beforeEach(() => {
   mkdirSync(join(dataDir, "config"));
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
-const owners = (text: string) => writeFileSync(join(dataDir, "config/sandbox.yaml"), text);
+const writeSettings = (text: string) => writeFileSync(join(dataDir, "config/sandbox.yaml"), text);
 
 describe("config/sandbox.yaml", () => {
   it("as shipped applies without any file", () => {
@@ -26,7 +26,7 @@ describe("config/sandbox.yaml", () => {
   });
 
   it("merges the user's file, key by key", () => {
-    owners("memory_bytes: 268435456\nimage: debian:bookworm\n");
+    writeSettings("memory_bytes: 268435456\nimage: debian:bookworm\n");
     const { value: settings, problem } = createSandboxSettings({ configDir, dataDir }).read();
     expect(problem).toBeNull();
     expect(settings).toMatchObject({ image: "debian:bookworm", cpus: 2 });
@@ -43,7 +43,7 @@ describe("config/sandbox.yaml", () => {
     ["a limit as text", 'cpus: "all"\n', "cpus"],
     ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
   ])("of the user with %s blocks commands and names the error", (_name, text, where) => {
-    owners(text);
+    writeSettings(text);
     expect(createSandboxSettings({ configDir, dataDir }).read().problem).toMatch(
       new RegExp(`sandbox\\.yaml.*${where === "sandbox.yaml" ? "" : where}`, "s"),
     );
@@ -53,7 +53,7 @@ describe("config/sandbox.yaml", () => {
     const { read } = createSandboxSettings({ configDir, dataDir });
     const first = read();
     expect(read()).toBe(first);
-    owners("cpus: 1\n");
+    writeSettings("cpus: 1\n");
     expect(read().value.cpus).toBe(1);
     rmSync(join(dataDir, "config/sandbox.yaml"));
     expect(read().value.cpus).toBe(2);

@@ -82,8 +82,8 @@ describe("verification of the kernel's mounts", () => {
     ],
     ["a protected folder that is not mounted", () => usual([], [join(workspace, ".git/hooks")]), /hooks is missing/],
     ["no workspace", () => line("/", "/"), /workspace is missing/],
-  ])("detects: %s", (_name, text, words) => {
-    expect(findMisplacedMount(text(), workspace, mounts(), [])).toMatch(words);
+  ])("detects: %s", (_name, text, message) => {
+    expect(findMisplacedMount(text(), workspace, mounts(), [])).toMatch(message);
   });
 });
 
@@ -116,8 +116,8 @@ it.each([
   ["ID=alpine\n", /sudo apk add/],
   ["ID=other\n", /^Install bubblewrap and socat with/],
   ["", /^Install bubblewrap and socat with/],
-])("suggests packages for the distribution: %j", (release, words) => {
-  expect(installAdvice(["bubblewrap", "socat"], release)).toMatch(words);
+])("suggests packages for the distribution: %j", (release, message) => {
+  expect(installAdvice(["bubblewrap", "socat"], release)).toMatch(message);
 });
 
 describe("the filter of system calls", () => {

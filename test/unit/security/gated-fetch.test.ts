@@ -135,7 +135,7 @@ describe("a redirect", () => {
     expect(requests[1]?.headers.authorization).toBe("x");
   });
 
-  it("elsewhere is refused in words that name where", async () => {
+  it("elsewhere is refused with a message that names where", async () => {
     const other = await site();
     const { origin } = await site(redirect(`${other.origin}/steal`));
     await expect(gated([origin])(origin, { headers: { authorization: "x" } })).rejects.toMatchObject({
@@ -177,7 +177,7 @@ describe("a redirect", () => {
     expect(requests).toHaveLength(6);
   });
 
-  it("is handed over or refused when the caller wants that", async () => {
+  it("is passed on or refused at the caller's request", async () => {
     const { origin, requests } = await site(redirect("/next"));
     expect((await gated([origin])(origin, { redirect: "manual" })).status).toBe(302);
     await expect(gated([origin])(origin, { redirect: "error" })).rejects.toMatchObject({ code: "unavailable" });

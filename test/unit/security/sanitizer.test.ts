@@ -191,8 +191,8 @@ describe("an inspection", () => {
 
   it("keeps plain text as it is but for its white space", () => {
     fc.assert(
-      fc.property(fc.array(fc.stringMatching(/^[A-Za-z0-9.,;:!?()äöüéñ]{1,12}$/), { maxLength: 20 }), (words) => {
-        expect(sanitizer.inspect(words.join(" \n ")).normalized).toBe(words.join(" "));
+      fc.property(fc.array(fc.stringMatching(/^[A-Za-z0-9.,;:!?()äöüéñ]{1,12}$/), { maxLength: 20 }), (expectedText) => {
+        expect(sanitizer.inspect(expectedText.join(" \n ")).normalized).toBe(expectedText.join(" "));
       }),
     );
   });
@@ -244,10 +244,10 @@ describe("the table", () => {
     ["has a field nobody knows", (text: string) => text.replace("version: 1", "version: 1\nextra: true"), /extra/],
     ["is no YAML", () => "phrases: [}", /./],
     ["is empty", () => "", /./],
-  ])("is refused when it %s", (_what, change, words) => {
+  ])("is refused when it %s", (_what, change, expectedText) => {
     const changed = change(table);
     expect(changed).not.toBe(table);
-    expect(() => parseSanitizer(changed)).toThrow(words);
+    expect(() => parseSanitizer(changed)).toThrow(expectedText);
   });
 
   it("that cannot be used lets nothing pass for clean, and says so in the log", () => {

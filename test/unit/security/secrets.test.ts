@@ -140,7 +140,7 @@ describe("the vault", () => {
         }),
     ],
     ["emptied", () => ""],
-  ])("that was %s is refused in words, and left as it is", async (_, damage) => {
+  ])("that was %s is refused with a message, and left as it is", async (_, damage) => {
     await headless().set("A_KEY", "value");
     const file = join(dataDir, "vault.json");
     const damaged = damage(JSON.parse(readFileSync(file, "utf8")) as Record<string, string>);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { type Migration, openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
 
-const words: Migration = { name: "words-1", sql: "CREATE TABLE words (word TEXT PRIMARY KEY) STRICT" };
+const expectedText: Migration = { name: "words-1", sql: "CREATE TABLE words (word TEXT PRIMARY KEY) STRICT" };
 const numbers: Migration = { name: "numbers-1", sql: "CREATE TABLE numbers (number INTEGER) STRICT" };
 
 let dataDir: string;
@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function open(migrations: readonly Migration[] = [words]): Storage {
+function open(migrations: readonly Migration[] = [expectedText]): Storage {
   const storage = openStorage({ dataDir, migrations });
   opened.push(storage);
   return storage;
@@ -62,28 +62,28 @@ describe("opening", () => {
     expect(all(open())).toEqual(["kept"]);
   });
 
-  it("runs a migration that a room appends, also in front of those of another room", () => {
-    open([words, numbers]).close();
+  it("runs a migration that a module appends, also before those of another module", () => {
+    open([expectedText, numbers]).close();
     const more: Migration = { name: "words-2", sql: "ALTER TABLE words ADD COLUMN language TEXT" };
-    const storage = open([words, more, numbers]);
+    const storage = open([expectedText, more, numbers]);
     expect(storage.db.prepare("SELECT language FROM words").all()).toEqual([]);
   });
 
   it("changes nothing when one of several migrations fails", () => {
-    expect(() => open([words, { name: "broken-1", sql: "CREATE TABLE other (a); CREATE NONSENSE" }])).toThrow(/NONSENSE/);
+    expect(() => open([expectedText, { name: "broken-1", sql: "CREATE TABLE other (a); CREATE NONSENSE" }])).toThrow(/NONSENSE/);
     const db = new Database(join(dataDir, "lancelot.sqlite"));
     expect(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()).toEqual([]);
     db.close();
   });
 
   it("refuses data of a newer version and leaves it as it is", () => {
-    const newer = open([words, numbers]);
+    const newer = open([expectedText, numbers]);
     add(newer, "kept");
     newer.close();
-    const error = errorOf(() => open([words]));
+    const error = errorOf(() => open([expectedText]));
     expect(error.code).toBe("conflict");
     expect(error.message).toMatch(/newer version/);
-    expect(all(open([words, numbers]))).toEqual(["kept"]);
+    expect(all(open([expectedText, numbers]))).toEqual(["kept"]);
   });
 
   it.each([
@@ -133,7 +133,7 @@ describe("transactions", () => {
     expect(all(storage)).toEqual([]);
   });
 
-  it("undo only the inner part when the outer one goes on", () => {
+  it("undo only the inner part when the outer one continues", () => {
     const storage = open();
     storage.transaction(() => {
       add(storage, "before");
@@ -182,7 +182,7 @@ describe("transactions", () => {
     expect(all(storage)).toEqual([]);
   });
 
-  it("say that the disk is full, keep what was there and go on when there is space again", () => {
+  it("say that the disk is full, keep what was there and continue when there is space again", () => {
     const storage = open();
     add(storage, "kept");
     const pages = storage.db.pragma("page_count", { simple: true });

@@ -70,11 +70,11 @@ describe("a provider's health", () => {
   it.each<[typeof status, RegExp]>([
     ["hangs", /^One .*5 seconds/],
     ["throws", /^One /],
-  ])("is down when the probe %s", async (how, words) => {
+  ])("is down when the probe %s", async (how, expectedText) => {
     status = how;
     const looking = health.check("one");
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await looking).toMatchObject({ status: "down", message: expect.stringMatching(words) as string });
+    expect(await looking).toMatchObject({ status: "down", message: expect.stringMatching(expectedText) as string });
     expect(health.of("two").status).toBe("unknown");
   });
 

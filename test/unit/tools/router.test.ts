@@ -28,16 +28,16 @@ function open(planted: Planted[], of: { safe?: boolean; flags?: string[]; yaml?:
   if (of.yaml !== undefined) writeFileSync(join(dataDir, "config/tools.yaml"), of.yaml);
   const looked: string[] = [];
   const seen = new Map(planted.map(({ id, status = "ok" }) => [id, status]));
-  const words = (id: string): ProviderHealth => {
+  const messageOf = (id: string): ProviderHealth => {
     const status = seen.get(id) ?? "unknown";
     return { status, message: `${id} is ${status}.`, nextStep: status === "down" ? `Start ${id}.` : null, checkedAt: null };
   };
   const health: Pick<Health, "of" | "check" | "isCoolingDown"> = {
-    of: words,
+    of: messageOf,
     check: (id) => {
       looked.push(id);
       seen.set(id, planted.find((one) => one.id === id)?.next ?? (seen.get(id) === "unknown" ? "ok" : (seen.get(id) ?? "ok")));
-      return Promise.resolve(words(id));
+      return Promise.resolve(messageOf(id));
     },
     isCoolingDown: (id) => of.resting?.includes(id) === true,
   };
@@ -149,11 +149,11 @@ describe("the router chooses", () => {
     ["another of a later version", "vision_control", undefined, /not part of this version/],
     ["an action nobody does", "shell_exec", "fly", /fly.*: run\./],
     ["no provider", "repo_ops", "status", /Install git/],
-  ])("nothing, with a reason: %s", (_, capability, action, words) => {
+  ])("nothing, with a reason: %s", (_, capability, action, messageOf) => {
     const { router } = open([{ id: "a" }]);
     const route = router.decide({ capability, ...(action === undefined ? {} : { action }) });
     expect(route.provider).toBeNull();
-    expect(route.reason).toMatch(words);
+    expect(route.reason).toMatch(messageOf);
   });
 
   it("nothing, with the next step of a provider that is down", async () => {
@@ -227,7 +227,7 @@ describe("the user's preferences", () => {
     ["an unknown capability", "version: 1\ncapabilities: { shell: { off: [a] } }\n"],
     ["a list that is none", "version: 1\ncapabilities: { shell_exec: { off: a } }\n"],
     ["an alias that grows", `version: 1\na: &a [x]\ncapabilities: { shell_exec: { off: *a } }\n`],
-  ])("%s: nothing that it could have switched off is used, in words that name the file", (_, yaml) => {
+  ])("%s: nothing that it could have turned off is used, with a message that names the file", (_, yaml) => {
     const { decide, router } = open([{ id: "a" }, { id: "files", offers: { file_ops: { list: () => Promise.resolve([]) } } }], { yaml });
     expect(decide().provider).toBeNull();
     expect(decide().reason).toMatch(/^Your config\/tools\.yaml /);

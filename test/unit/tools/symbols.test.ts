@@ -49,10 +49,10 @@ describe("find_references", () => {
   it.each([
     ["without an editor", null, "no editor"],
     ["when the language service does not answer", editor, "did not answer"],
-  ])("searches for the word, with a note, %s", async (_case, askEditor, words) => {
+  ])("searches for the word, with a note, %s", async (_case, askEditor, message) => {
     open(askEditor);
     const { text } = await fixture.run("find_references", { name: "Cart", path: "src/main.ts" });
-    expect(text.split("\n")[0]).toContain(words);
+    expect(text.split("\n")[0]).toContain(message);
     expect(text).toContain("src/cart.ts:1: export class Cart {");
     expect(text).toContain("src/main.ts:2: const cart = new Cart();");
     // Ignored and secret files are left out, and so are other words.
@@ -97,11 +97,11 @@ describe("get_file_outline", () => {
     ["src", "is a folder"],
     ["missing.ts", "does not exist"],
     ["a.xyz", "There is no grammar"],
-  ])("reports %s", async (path, words) => {
+  ])("reports %s", async (path, message) => {
     fixture.write("a.xyz", "words\n");
     expect(await fixture.run("get_file_outline", { path })).toMatchObject({
       isError: true,
-      text: expect.stringContaining(words) as string,
+      text: expect.stringContaining(message) as string,
     });
   });
 

@@ -120,7 +120,7 @@ describe("one request", () => {
     });
   });
 
-  it("to a server that speaks something else is an error in words", async () => {
+  it("to a server that speaks something else is an error with a message", async () => {
     const server = createServer((socket) => socket.end("HELLO\r\n"));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -189,7 +189,7 @@ describe("a page that is too much to be understood", () => {
   it.each<[string, string]>([
     ["deep beyond measure", `<title>T</title>${"<div>".repeat(20_000)}<p>found</p>`],
     ["of more elements than can be counted", `<title>T</title>${"<b></b>".repeat(200_000)}<p>found</p>`],
-  ])("(%s) is given as the text between its tags, and the host goes on meanwhile", async (_, html) => {
+  ])("(%s) is given as the text between its tags, and the host continues meanwhile", async (_, html) => {
     let turns = 0;
     const turning = setInterval(() => (turns += 1), 5);
     const { text } = await createPageReader({ distDir: null, limitMs: 400 })(html, url, never);

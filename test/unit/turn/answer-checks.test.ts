@@ -72,8 +72,8 @@ describe("no silent failure", () => {
 
   it.each(["I could not delete a.ts.", "The deletion was refused.", "Löschen war nicht möglich.", "削除できませんでした。失敗しました。"])(
     "accepts an answer that mentions the failure: %s",
-    async (words) => {
-      expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(words)]), "Tidy up."))).toEqual([]);
+    async (message) => {
+      expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(message)]), "Tidy up."))).toEqual([]);
     },
   );
 

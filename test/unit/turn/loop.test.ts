@@ -201,11 +201,11 @@ describe("the loop stops with a reason and a next step", () => {
     ["a named step", new LancelotError("unavailable", "Fetch it.", { data: { action: "download_model" } }), "Fetch it.", "download_model"],
     ["a limit", new LancelotError("rate_limited", "Too many requests."), "Too many requests.", "resume"],
     ["a fault of ours", new TypeError("x is undefined"), "Lancelot had an internal error.", "show_log"],
-  ])("when the model fails: %s", async (_name, error, words, action) => {
+  ])("when the model fails: %s", async (_name, error, expectedText, action) => {
     const { orchestrator, reaches, scripted } = start([fails(error, [{ type: "text", text: "I beg" }]), says("Now it works.")]);
     const { questId } = orchestrator.send({ text: "Go." });
     const quest = await reaches(questId, "failed");
-    expect(quest.problem).toContain(words);
+    expect(quest.problem).toContain(expectedText);
     const { messages } = orchestrator.get(questId);
     expect(parts(messages, "notice").at(-1)).toMatchObject({ level: "error", action });
     expect(texts(messages)).toEqual(["Go.", "I beg"]);

@@ -51,10 +51,10 @@ it("waits for the review of proposed changes, then gives the model the decisions
   expect(quest.waitingFor).toBeNull();
   const { messages } = orchestrator.get(questId);
   expect(notices(messages)).toEqual([reviewSummary(3, 2)]);
-  const told = JSON.stringify(scripted.requests.at(-1)?.messages.at(-1));
-  expect(told).toContain("a.ts: accepted");
-  expect(told).toContain("b.ts: rejected");
-  expect(told).toContain("one short sentence");
+  const reported = JSON.stringify(scripted.requests.at(-1)?.messages.at(-1));
+  expect(reported).toContain("a.ts: accepted");
+  expect(reported).toContain("b.ts: rejected");
+  expect(reported).toContain("one short sentence");
   expect(scripted.requests).toHaveLength(3);
 });
 

@@ -28,7 +28,7 @@ const planned: IntentResult = {
 function start(script: Answer[], classify?: Classify) {
   const scripted = scriptedModels(script);
   const asked: string[] = [];
-  const told: Classify | undefined =
+  const reported: Classify | undefined =
     classify === undefined
       ? undefined
       : (request, context) => {
@@ -36,7 +36,7 @@ function start(script: Answer[], classify?: Classify) {
           return classify(request, context);
         };
   const tools = recordingTools({ read_file: { tier: "T0", effect: () => ({ text: "text" }) } });
-  const host = openHost(folders, scripted.models, tools.tools, told === undefined ? {} : { classify: told });
+  const host = openHost(folders, scripted.models, tools.tools, reported === undefined ? {} : { classify: reported });
   open.push(host);
   const run = async (text: string, questId?: string): Promise<string> => {
     const sent = host.orchestrator.send({ text, ...(questId === undefined ? {} : { questId }) });

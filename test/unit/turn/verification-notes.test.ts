@@ -29,18 +29,18 @@ describe("verification failures", () => {
   it("are awaited at the end, and given to the model and the user before the task is done", async () => {
     const recorded = recordingTools({ write_file: { tier: "T1", effect: () => ({ text: "Wrote a.ts." }) } });
     const listeners = new Set<(failure: { questId: string | null; receiptId: string; message: string }) => void>();
-    let words = "";
+    let content = "";
     recorded.tools.verifications = {
       ...recorded.tools.verifications,
       settle: async (questId) => {
-        if (words !== "" || recorded.invoked.length !== 1) return true;
-        words = "a.ts was not written. Put back as before: a.ts.";
-        for (const listener of listeners) listener({ questId, receiptId: "r", message: words });
+        if (content !== "" || recorded.invoked.length !== 1) return true;
+        content = "a.ts was not written. Put back as before: a.ts.";
+        for (const listener of listeners) listener({ questId, receiptId: "r", message: content });
         return true;
       },
       takeFailures: () => {
-        const due = words;
-        if (words !== "told") words = words === "" ? "" : "told";
+        const due = content;
+        if (content !== "told") content = content === "" ? "" : "told";
         return due === "told" ? "" : due;
       },
       onFailure: (listener) => {

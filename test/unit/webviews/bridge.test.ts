@@ -73,7 +73,7 @@ describe("bridge", () => {
     },
   );
 
-  it("tells the state of the host and says ready only when asked to", () => {
+  it("reports the state of the host and says ready only when asked to", () => {
     const view = createFakeView();
     expect(view.posted).toEqual([]);
     view.bridge.ready();

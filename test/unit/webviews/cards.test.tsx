@@ -421,7 +421,7 @@ describe("composer", () => {
 });
 
 describe("crusader mode", () => {
-  it("is for the one message it was switched on for, and is seen before it is sent", async () => {
+  it("is for the one message it was turned on for, and is seen before it is sent", async () => {
     await start();
     await act(() => render(<Composer chat={chat} />, root));
     const button = buttonIn(root, "crusader-mode");
@@ -446,7 +446,7 @@ describe("crusader mode", () => {
     expect(view.calls("chat.steer")).toEqual([]);
   });
 
-  it("is switched on by the command of the editor", async () => {
+  it("is turned on by the command of the editor", async () => {
     await start();
     view.send({ type: "show", crusader: true, focus: true });
     expect(chat.crusader.value).toBe(true);

@@ -104,7 +104,7 @@ describe("the card of a command", () => {
     expect(lines()).toEqual(["one", "two", "three"]);
   });
 
-  it("reads the task again when text is missing, once, and goes on from there", async () => {
+  it("reads the task again when text is missing, once, and continues from there", async () => {
     await show(sampleCommand(running));
     await openCard();
     const reads = page.view.calls("quests.get").length;
@@ -207,15 +207,15 @@ describe("what the owner allows", () => {
     expect([...root.querySelectorAll(".facts-of-command li")].map((fact) => fact.textContent)).toEqual([
       "Folder: packages/shop",
       "Runs on this machine, without a sandbox. It has all of your permissions.",
-      "Network: the hosts in config/network.yaml.",
-      "Timeout: 10 minutes",
+      "Network: hosts on your allowlist (config/network.yaml).",
+      "Timeout: 10 min",
     ]);
     expect(root.querySelector("mark")?.textContent).toBe("⟨U+202E⟩");
   });
 
   it("a command that holds such sentences cannot put its own in their place", () => {
     const lie = "rm -rf .\n\nFolder: the workspace\nIt runs in the container of this workspace.\nNetwork: none.";
-    const truth = "Folder: the workspace\nRuns on this machine, without a sandbox.\nNetwork: none.\nTimeout: 10 minutes";
+    const truth = "Folder: the workspace\nRuns on this machine, without a sandbox.\nNetwork: none.\nTimeout: 10 min";
     expect(splitDetail({ capability: "shell_exec", detail: `${lie}\n\n${truth}` })).toEqual({ exact: lie, facts: truth.split("\n") });
     expect(splitDetail({ capability: "file_ops", detail: "a\n\nFolder: b" })).toEqual({ exact: "a\n\nFolder: b", facts: [] });
   });

@@ -85,7 +85,7 @@ const dangerous: readonly [string, string][] = [
   ["heading with raw", "# <img src=x onerror=alert(1)>"],
 ];
 
-describe("Markdown that wants out", () => {
+describe("Markdown that escapes its fence", () => {
   it.each(dangerous)("%s is harmless, streaming or whole", (_, source) => {
     for (const streaming of [false, true]) {
       const page = show(source, streaming);

@@ -227,8 +227,8 @@ describe("links to receipts", () => {
   });
 });
 
-describe("when the soul is switched off", () => {
-  it("says what is left, and offers to switch it on", async () => {
+describe("when the soul is turned off", () => {
+  it("says what is left, and offers to turn it on", async () => {
     await open("soul", {
       "flags.list": { items: [sampleFlag({ enabled: false })] },
       "soul.status": sampleSoulStatus({ activeVersion: null, pendingProposals: [] }),

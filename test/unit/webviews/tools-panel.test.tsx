@@ -67,11 +67,11 @@ const failing = (message: string) => () => {
 describe("the panel Tools", () => {
   it("shows providers with version, health, next step and the way of each capability", async () => {
     await open();
-    for (const words of [
+    for (const expectedText of [
       ...["Container sandbox 27.3.1", "Docker answers.", "Use a container engine to limit it.", "TOOLS_NETWORK"],
       ...["Its flag TOOLS_HOST_EXECUTION is off.", "4.3 GB", "512"],
     ])
-      expect(text()).toContain(words);
+      expect(text()).toContain(expectedText);
     expect(root.querySelector('[role="switch"]')?.getAttribute("aria-checked")).toBe("true");
     expect(view.calls("tools.route").map(({ capability }) => capability)).toEqual(["deploy_ops", "repo_ops", "shell_exec", "web_ops"]);
   });
@@ -145,7 +145,7 @@ describe("the panel Tools", () => {
     expect(view.posted.at(-1)?.["ui"]).toEqual({ action: "command", command: "lancelot.setFlag" });
   });
 
-  it("looks at every provider when it is told to", async () => {
+  it("looks at every provider on request", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     await open({ "tools.health": { ok: true, items: sampleProviders } });
     await press("check-now");

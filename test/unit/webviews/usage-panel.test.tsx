@@ -79,11 +79,11 @@ const asked = () => view.posted.flatMap((message) => (message.type === "ui" ? [m
 describe("the panel Usage", () => {
   it("shows cost and tokens by lane, provider, model, task and day, with savings, prices and what has none", async () => {
     await open();
-    for (const words of [
+    for (const expectedText of [
       ...["$0.31", "$5.00", "$6.35", "214", "$3.91", "Our cluster", "claude-opus-5-5"],
       ...["$0.40", "$1.71", "2026-11-06", "work/qwen3-coder"],
     ])
-      expect(text()).toContain(words);
+      expect(text()).toContain(expectedText);
     const images = [...root.querySelectorAll('[role="img"]')].map((image) => image.getAttribute("aria-label")?.match(/\$[\d.]+/g));
     expect(images).toEqual([["$3.91", "$2.44"], null]);
     // Each lane has a pattern or a plain look of its own: its meaning does not hang on the color.
@@ -91,7 +91,7 @@ describe("the panel Usage", () => {
     expect(root.querySelectorAll(".record-table table")).toHaveLength(5);
   });
 
-  it("draws tokens instead of cost, and other days, when it is told to", async () => {
+  it("draws tokens instead of cost, and other days, on request", async () => {
     await open();
     await press("measure:tokens");
     expect(buttonIn(root, "measure:tokens").getAttribute("aria-pressed")).toBe("true");
@@ -205,7 +205,7 @@ describe("the panel Usage", () => {
     for (const method of notForViews) expect(view.calls(method)).toEqual([]);
   });
 
-  it("looks for servers when it is told to, and uses one", async () => {
+  it("looks for servers on request, and uses one", async () => {
     await open({ "models.useServer": { provider: "ollama", model: "qwen3:8b" } });
     expect(view.calls("models.servers")).toEqual([]);
     await press("find-servers");

@@ -13,23 +13,23 @@ const edited = (...lines: number[]) =>
     .join("\n");
 
 describe("changes under review (supervised posture)", () => {
-  let room: ToolsFixture;
+  let fixture: ToolsFixture;
   beforeEach(() => {
-    room = createToolsFixture();
-    room.write("a.txt", base);
+    fixture = createToolsFixture();
+    fixture.write("a.txt", base);
   });
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
   async function propose(content: string, path = "a.txt"): Promise<string> {
-    const outcome = await room.run("write_file", { path, content });
+    const outcome = await fixture.run("write_file", { path, content });
     expect(outcome.text).toContain("Proposed");
     return outcome.changeId ?? "";
   }
 
   it("proposes without changing the disk", async () => {
     const id = await propose(edited(2, 10, 20));
-    expect(room.read("a.txt")).toBe(base);
-    const { change, base: from, proposed } = room.tools.changes.get(id);
+    expect(fixture.read("a.txt")).toBe(base);
+    const { change, base: from, proposed } = fixture.tools.changes.get(id);
     expect(change).toMatchObject({ status: "pending", kind: "modify", questId: "q1", path: "a.txt" });
     expect(change.hunks.map(({ oldStart, lines, state }) => ({ oldStart, lines, state }))).toEqual([
       { oldStart: 2, lines: ["-line 2", "+line 2 EDITED"], state: "pending" },
@@ -37,141 +37,141 @@ describe("changes under review (supervised posture)", () => {
       { oldStart: 20, lines: ["-line 20", "+line 20 EDITED"], state: "pending" },
     ]);
     expect([from, proposed]).toEqual([base, edited(2, 10, 20)]);
-    expect(room.tools.checkpoints.list({ limit: 10 })).toEqual([]);
+    expect(fixture.tools.checkpoints.list({ limit: 10 })).toEqual([]);
   });
 
   it("shows proposals only to their own quest", async () => {
     await propose(edited(2));
-    expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 2 EDITED");
-    expect((await room.run("read_file", { path: "a.txt" }, { quest: "q2" })).text).not.toContain("EDITED");
-    await room.run("edit_file", { path: "a.txt", old_text: "line 2 EDITED", new_text: "line 2 AGAIN" });
-    expect(room.tools.changes.list({ questId: "q1", limit: 10 })).toHaveLength(1);
-    expect(room.tools.changes.list({ questId: "q1", limit: 10 })[0]?.hunks[0]?.lines).toEqual(["-line 2", "+line 2 AGAIN"]);
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain("line 2 EDITED");
+    expect((await fixture.run("read_file", { path: "a.txt" }, { quest: "q2" })).text).not.toContain("EDITED");
+    await fixture.run("edit_file", { path: "a.txt", old_text: "line 2 EDITED", new_text: "line 2 AGAIN" });
+    expect(fixture.tools.changes.list({ questId: "q1", limit: 10 })).toHaveLength(1);
+    expect(fixture.tools.changes.list({ questId: "q1", limit: 10 })[0]?.hunks[0]?.lines).toEqual(["-line 2", "+line 2 AGAIN"]);
   });
 
   it("writes accepted hunks, with a receipt under the proposal's, and reports them to the model", async () => {
     const id = await propose(edited(2, 10, 20));
-    const change = await room.tools.changes.decide(id, "accept", [0, 2]);
+    const change = await fixture.tools.changes.decide(id, "accept", [0, 2]);
     expect(change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending", "accepted"]);
-    expect(room.read("a.txt")).toBe(edited(2, 20));
-    const roots = room.ledger.trace({ id: change.receiptId ?? "" });
+    expect(fixture.read("a.txt")).toBe(edited(2, 20));
+    const roots = fixture.ledger.trace({ id: change.receiptId ?? "" });
     expect(JSON.stringify(roots)).toContain('"actionName":"file_write"');
-    expect(room.tools.changes.takeReview("q1")).toMatchObject({
+    expect(fixture.tools.changes.takeReview("q1")).toMatchObject({
       open: 1,
       text: expect.stringContaining("a.txt: 2 of 3 parts accepted, 1 undecided"),
     });
-    expect(room.tools.changes.takeReview("q1")).toEqual({ open: 1, text: "" });
-    const rejected = await room.tools.changes.decide(id, "reject");
+    expect(fixture.tools.changes.takeReview("q1")).toEqual({ open: 1, text: "" });
+    const rejected = await fixture.tools.changes.decide(id, "reject");
     expect(rejected.status).toBe("mixed");
-    expect(room.read("a.txt")).toBe(edited(2, 20));
-    const { open, text } = room.tools.changes.takeReview("q1");
+    expect(fixture.read("a.txt")).toBe(edited(2, 20));
+    const { open, text } = fixture.tools.changes.takeReview("q1");
     expect(open).toBe(0);
     expect(text).toContain("rejected at line 10:\n    -line 10\n    +line 10 EDITED");
-    expect((await room.run("read_file", { path: "a.txt" })).text).not.toContain("line 10 EDITED");
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).not.toContain("line 10 EDITED");
   });
 
   it("refuses to decide twice, or on a missing change", async () => {
     const id = await propose(edited(2, 10));
-    await room.tools.changes.decide(id, "reject", [0]);
-    await expect(room.tools.changes.decide(id, "accept", [0])).rejects.toMatchObject({ code: "conflict" });
-    await expect(room.tools.changes.decide(id, "accept", [7])).rejects.toMatchObject({ code: "not_found" });
-    await expect(room.tools.changes.decide("nope", "accept")).rejects.toMatchObject({ code: "not_found" });
-    await room.tools.changes.decide(id, "accept");
-    await expect(room.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "conflict" });
+    await fixture.tools.changes.decide(id, "reject", [0]);
+    await expect(fixture.tools.changes.decide(id, "accept", [0])).rejects.toMatchObject({ code: "conflict" });
+    await expect(fixture.tools.changes.decide(id, "accept", [7])).rejects.toMatchObject({ code: "not_found" });
+    await expect(fixture.tools.changes.decide("nope", "accept")).rejects.toMatchObject({ code: "not_found" });
+    await fixture.tools.changes.decide(id, "accept");
+    await expect(fixture.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "conflict" });
   });
 
   it("merges with the user's edits elsewhere, and keeps both sides of a conflict", async () => {
     const id = await propose(edited(2, 20));
-    room.write("a.txt", base.replace("line 20\n", "line 20 MINE\n").replace("line 30\n", "line 30 MINE\n"));
-    const change = await room.tools.changes.decide(id, "accept");
+    fixture.write("a.txt", base.replace("line 20\n", "line 20 MINE\n").replace("line 30\n", "line 30 MINE\n"));
+    const change = await fixture.tools.changes.decide(id, "accept");
     expect(change.hunks.map(({ state }) => state)).toEqual(["accepted", "conflict"]);
     expect(change.status).toBe("pending");
     expect(change.problem).toContain("do not merge".replace("do not", "does not"));
-    const text = room.read("a.txt");
+    const text = fixture.read("a.txt");
     expect(text).toContain("line 2 EDITED\n");
     expect(text).toContain("line 20 MINE\n");
     expect(text).toContain("line 30 MINE\n");
     // Once the owner takes the line back, the same hunk goes in.
-    room.write("a.txt", text.replace("line 20 MINE", "line 20"));
-    expect(await room.tools.changes.decide(id, "accept", [1])).toMatchObject({ status: "accepted", problem: null });
-    expect(room.read("a.txt")).toContain("line 20 EDITED\n");
+    fixture.write("a.txt", text.replace("line 20 MINE", "line 20"));
+    expect(await fixture.tools.changes.decide(id, "accept", [1])).toMatchObject({ status: "accepted", problem: null });
+    expect(fixture.read("a.txt")).toContain("line 20 EDITED\n");
   });
 
   it("creates the file on acceptance, unless one was created in the meantime", async () => {
     const one = await propose("new\n", "dir/new.txt");
     const two = await propose("other\n", "other.txt");
-    expect(existsSync(room.path("dir"))).toBe(false);
-    expect((await room.tools.changes.decide(one, "accept")).status).toBe("accepted");
-    expect(room.read("dir/new.txt")).toBe("new\n");
-    room.write("other.txt", "mine\n");
-    const change = await room.tools.changes.decide(two, "accept");
+    expect(existsSync(fixture.path("dir"))).toBe(false);
+    expect((await fixture.tools.changes.decide(one, "accept")).status).toBe("accepted");
+    expect(fixture.read("dir/new.txt")).toBe("new\n");
+    fixture.write("other.txt", "mine\n");
+    const change = await fixture.tools.changes.decide(two, "accept");
     expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("other.txt") });
-    expect(room.read("other.txt")).toBe("mine\n");
+    expect(fixture.read("other.txt")).toBe("mine\n");
   });
 
   it("creates an empty file", async () => {
     const id = await propose("", "empty.txt");
-    await room.tools.changes.decide(id, "accept");
-    expect(room.read("empty.txt")).toBe("");
+    await fixture.tools.changes.decide(id, "accept");
+    expect(fixture.read("empty.txt")).toBe("");
   });
 
   it("reports a deleted file", async () => {
     const id = await propose(edited(2));
-    rmSync(room.path("a.txt"));
-    const change = await room.tools.changes.decide(id, "accept");
+    rmSync(fixture.path("a.txt"));
+    const change = await fixture.tools.changes.decide(id, "accept");
     expect(change).toMatchObject({ status: "pending", problem: expect.stringContaining("a.txt") });
-    expect(existsSync(room.path("a.txt"))).toBe(false);
+    expect(existsSync(fixture.path("a.txt"))).toBe(false);
   });
 
   it("supersedes a partly decided change when the quest edits again", async () => {
     const first = await propose(edited(2, 10));
-    await room.tools.changes.decide(first, "accept", [0]);
-    await room.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
-    expect(room.tools.changes.get(first).change.status).toBe("superseded");
-    await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
-    const [open] = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
+    await fixture.tools.changes.decide(first, "accept", [0]);
+    await fixture.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
+    expect(fixture.tools.changes.get(first).change.status).toBe("superseded");
+    await expect(fixture.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
+    const [open] = fixture.tools.changes.list({ questId: "q1", open: true, limit: 10 });
     expect(open?.hunks.map(({ lines }) => lines[1])).toEqual(["+line 10 EDITED", "+line 20 LATER"]);
-    await room.tools.changes.decide(open?.id ?? "", "accept");
-    expect(room.read("a.txt")).toBe(edited(2, 10).replace("line 20", "line 20 LATER"));
+    await fixture.tools.changes.decide(open?.id ?? "", "accept");
+    expect(fixture.read("a.txt")).toBe(edited(2, 10).replace("line 20", "line 20 LATER"));
   });
 
   it("withdraws a proposal that the quest reverts", async () => {
     const id = await propose(edited(2));
-    const outcome = await room.run("write_file", { path: "a.txt", content: base });
+    const outcome = await fixture.run("write_file", { path: "a.txt", content: base });
     expect(outcome).toMatchObject({ isError: false, changeId: null });
-    expect(room.tools.changes.get(id).change.status).toBe("superseded");
-    expect(room.tools.changes.list({ questId: "q1", open: true, limit: 10 })).toEqual([]);
+    expect(fixture.tools.changes.get(id).change.status).toBe("superseded");
+    expect(fixture.tools.changes.list({ questId: "q1", open: true, limit: 10 })).toEqual([]);
   });
 
   it("survives a restart of the host", async () => {
     const id = await propose(edited(2, 10));
-    await room.tools.changes.decide(id, "accept", [0]);
-    const again = createToolsFixture({ base: room.workspace.replace(/\/proj$/, "") });
+    await fixture.tools.changes.decide(id, "accept", [0]);
+    const again = createToolsFixture({ base: fixture.workspace.replace(/\/proj$/, "") });
     expect(again.tools.changes.get(id).change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending"]);
     expect(again.tools.changes.takeReview("q1").text).toContain("1 of 2 parts accepted");
     await again.tools.changes.decide(id, "accept");
-    expect(room.read("a.txt")).toBe(edited(2, 10));
+    expect(fixture.read("a.txt")).toBe(edited(2, 10));
     again.close();
   });
 
   it("discards a quest's undecided changes", async () => {
     const id = await propose(edited(2, 10));
-    room.tools.changes.discard("q1");
-    expect(room.tools.changes.get(id).change.status).toBe("rejected");
-    expect(room.events.at(-1)).toMatchObject({ id, status: "rejected" });
+    fixture.tools.changes.discard("q1");
+    expect(fixture.tools.changes.get(id).change.status).toBe("rejected");
+    expect(fixture.events.at(-1)).toMatchObject({ id, status: "rejected" });
   });
 
   it("is denied by policy even when the user accepts", async () => {
     const id = await propose(edited(2));
-    const restricted = createToolsFixture({ base: room.workspace.replace(/\/proj$/, ""), trusted: false });
+    const restricted = createToolsFixture({ base: fixture.workspace.replace(/\/proj$/, ""), trusted: false });
     await expect(restricted.tools.changes.decide(id, "accept")).rejects.toMatchObject({ code: "denied" });
-    expect(room.read("a.txt")).toBe(base);
+    expect(fixture.read("a.txt")).toBe(base);
     restricted.close();
   });
 
   it("refuses a binary file", async () => {
-    room.write("b.bin", Buffer.from([1, 2, 0, 3]));
-    const outcome = await room.run("edit_file", { path: "b.bin", old_text: "a", new_text: "b" });
+    fixture.write("b.bin", Buffer.from([1, 2, 0, 3]));
+    const outcome = await fixture.run("edit_file", { path: "b.bin", old_text: "a", new_text: "b" });
     expect(outcome).toMatchObject({ isError: true, text: expect.stringContaining("not a text file") });
   });
 
@@ -183,20 +183,20 @@ describe("changes under review (supervised posture)", () => {
       fc.asyncProperty(text, text, fc.infiniteStream(fc.boolean()), async (from, to, choices) => {
         fc.pre(from !== to);
         const path = `f${number++}.txt`;
-        room.write(path, from);
+        fixture.write(path, from);
         const call = { questId: path, args: { path, content: to } };
-        const outcome = await room.run("write_file", call.args, { quest: call.questId });
+        const outcome = await fixture.run("write_file", call.args, { quest: call.questId });
         if (outcome.isError) {
           // Only the line endings differed, and those are kept.
           expect(to.replaceAll("\r\n", "\n")).toBe(from.replaceAll("\r\n", "\n"));
           return;
         }
         const id = outcome.changeId ?? "";
-        const { proposed, change } = room.tools.changes.get(id);
+        const { proposed, change } = fixture.tools.changes.get(id);
         const chosen = change.hunks.map(({ index }) => index).filter(() => choices.next().value);
-        if (chosen.length > 0) await room.tools.changes.decide(id, "accept", chosen);
-        if (chosen.length < change.hunks.length) await room.tools.changes.decide(id, "accept");
-        expect(room.read(path)).toBe(proposed);
+        if (chosen.length > 0) await fixture.tools.changes.decide(id, "accept", chosen);
+        if (chosen.length < change.hunks.length) await fixture.tools.changes.decide(id, "accept");
+        expect(fixture.read(path)).toBe(proposed);
       }),
       { numRuns: 30 },
     );
@@ -209,21 +209,21 @@ describe("changes under review (supervised posture)", () => {
       fc.asyncProperty(pick, pick, fc.boolean(), async (theirs, mine, first) => {
         const path = `g${number++}.txt`;
         // Ten blocks of three lines: the quest edits the first line of some, the owner the last line of others.
-        const owners = mine.filter((block) => !theirs.includes(block));
-        room.write(path, base);
+        const ownBlocks = mine.filter((block) => !theirs.includes(block));
+        fixture.write(path, base);
         const proposed = theirs.reduce((text, block) => text.replace(`line ${block * 3 + 1}\n`, `line ${block * 3 + 1} QUEST\n`), base);
-        const { changeId } = await room.run("write_file", { path, content: proposed }, { quest: path });
-        if (first) await room.tools.changes.decide(changeId ?? "", "accept", [0]);
-        room.write(
+        const { changeId } = await fixture.run("write_file", { path, content: proposed }, { quest: path });
+        if (first) await fixture.tools.changes.decide(changeId ?? "", "accept", [0]);
+        fixture.write(
           path,
-          owners.reduce((text, block) => text.replace(`line ${block * 3 + 2}\n`, `line ${block * 3 + 2} OWNER\n`), room.read(path)),
+          ownBlocks.reduce((text, block) => text.replace(`line ${block * 3 + 2}\n`, `line ${block * 3 + 2} OWNER\n`), fixture.read(path)),
         );
-        const open = room.tools.changes.get(changeId ?? "").change.status === "pending";
-        const change = open ? await room.tools.changes.decide(changeId ?? "", "accept") : null;
-        const text = room.read(path);
+        const open = fixture.tools.changes.get(changeId ?? "").change.status === "pending";
+        const change = open ? await fixture.tools.changes.decide(changeId ?? "", "accept") : null;
+        const text = fixture.read(path);
         expect(change?.problem ?? null).toBeNull();
         for (const block of theirs) expect(text).toContain(`line ${block * 3 + 1} QUEST\n`);
-        for (const block of owners) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
+        for (const block of ownBlocks) expect(text).toContain(`line ${block * 3 + 2} OWNER\n`);
         expect(text.split("\n")).toHaveLength(31);
       }),
       { numRuns: 20 },
@@ -233,21 +233,21 @@ describe("changes under review (supervised posture)", () => {
 
 describe("changes with an editor", () => {
   /** An editor that holds documents as VS Code does: `dirty` ones are not on disk. */
-  function fakeEditor(room: () => ToolsFixture) {
+  function fakeEditor(fixture: () => ToolsFixture) {
     const dirty = new Map<string, string>();
     const applied: string[] = [];
     const handlers = {
       unsavedText: ({ path }: { path: string }) => ({ text: dirty.get(path) ?? null }),
       applyText: ({ path, expected, text }: { path: string; expected: string | null; text: string | null }) => {
-        const now = dirty.get(path) ?? (existsSync(room().path(path)) ? room().read(path) : null);
+        const now = dirty.get(path) ?? (existsSync(fixture().path(path)) ? fixture().read(path) : null);
         if (now !== expected) return { applied: false, saved: false };
         applied.push(path);
         if (dirty.has(path) && text !== null) {
           dirty.set(path, text);
           return { applied: true, saved: false };
         }
-        if (text === null) rmSync(room().path(path));
-        else room().write(path, text);
+        if (text === null) rmSync(fixture().path(path));
+        else fixture().write(path, text);
         return { applied: true, saved: true };
       },
     };
@@ -256,30 +256,30 @@ describe("changes with an editor", () => {
   }
 
   it("accepts through the editor, so that its undo works", async () => {
-    const editor = fakeEditor(() => room);
-    const room: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
-    room.write("a.txt", base);
-    const { changeId } = await room.run("write_file", { path: "a.txt", content: edited(2) });
-    await room.tools.changes.decide(changeId ?? "", "accept");
+    const editor = fakeEditor(() => fixture);
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
+    fixture.write("a.txt", base);
+    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: edited(2) });
+    await fixture.tools.changes.decide(changeId ?? "", "accept");
     expect(editor.applied).toEqual(["a.txt"]);
-    expect(room.read("a.txt")).toBe(edited(2));
-    room.close();
+    expect(fixture.read("a.txt")).toBe(edited(2));
+    fixture.close();
   });
 
   it("proposes against unsaved edits and never overwrites them", async () => {
-    const editor = fakeEditor(() => room);
-    const room: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
-    room.write("a.txt", base);
+    const editor = fakeEditor(() => fixture);
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
+    fixture.write("a.txt", base);
     editor.dirty.set("a.txt", base.replace("line 5\n", "line 5 UNSAVED\n"));
-    expect((await room.run("read_file", { path: "a.txt" })).text).toContain("line 5 UNSAVED");
-    const { changeId } = await room.run("edit_file", { path: "a.txt", old_text: "line 10\n", new_text: "line 10 EDITED\n" });
+    expect((await fixture.run("read_file", { path: "a.txt" })).text).toContain("line 5 UNSAVED");
+    const { changeId } = await fixture.run("edit_file", { path: "a.txt", old_text: "line 10\n", new_text: "line 10 EDITED\n" });
     editor.dirty.set("a.txt", (editor.dirty.get("a.txt") ?? "").replace("line 20\n", "line 20 UNSAVED\n"));
-    const change = await room.tools.changes.decide(changeId ?? "", "accept");
+    const change = await fixture.tools.changes.decide(changeId ?? "", "accept");
     expect(change.status).toBe("accepted");
     expect(editor.dirty.get("a.txt")).toBe(
       base.replace("line 5\n", "line 5 UNSAVED\n").replace("line 10\n", "line 10 EDITED\n").replace("line 20\n", "line 20 UNSAVED\n"),
     );
-    expect(room.read("a.txt")).toBe(base);
-    room.close();
+    expect(fixture.read("a.txt")).toBe(base);
+    fixture.close();
   });
 });

@@ -131,7 +131,7 @@ describe("a saved tree", () => {
     const path = join(folder, "x.tree");
     await saveTree(path, root);
     const again = await loadTree(path);
-    const told = (tree: typeof root) =>
+    const reported = (tree: typeof root) =>
       [...entriesOf(tree)].map((entry) => [
         pathOf(entry),
         entry.folder.mode,
@@ -140,7 +140,7 @@ describe("a saved tree", () => {
         flagsOf(entry),
         hashOf(entry),
       ]);
-    expect(again === null ? null : told(again)).toEqual(told(root));
+    expect(again === null ? null : reported(again)).toEqual(reported(root));
     const bytes = readFileSync(path);
     for (const at of [0, 20, Math.floor(bytes.length / 2), bytes.length - 1]) {
       const wrong = Buffer.from(bytes);

@@ -5,14 +5,14 @@ import { isPlainConfig } from "../../../agent-server/workspace/effects/protected
 import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
 describe("files that require approval", () => {
-  let room: EffectsFixture;
+  let fixture: EffectsFixture;
   beforeEach(async () => {
-    room = createEffectsFixture();
-    room.write("a.txt", "a\n");
-    room.write(".vscode/settings.json", "{}\n");
-    await room.sh("git init -q . && git add a.txt && git commit -qm one", { questId: null });
+    fixture = createEffectsFixture();
+    fixture.write("a.txt", "a\n");
+    fixture.write(".vscode/settings.json", "{}\n");
+    await fixture.sh("git init -q . && git add a.txt && git commit -qm one", { questId: null });
   });
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
   const back = (touched: { files: readonly { path: string; putBack?: boolean | undefined }[] }) =>
     touched.files.flatMap(({ path, putBack }) => (putBack === true ? [path] : []));
@@ -36,30 +36,30 @@ describe("files that require approval", () => {
       "node_modules/d/.git/config",
     ],
   ])("reverts %s, and reports it on card and receipt", async (_what, script, path) => {
-    const config = room.read(".git/config");
-    const { touched, receiptId } = await room.sh(`echo changed > a.txt; ${script}`);
+    const config = fixture.read(".git/config");
+    const { touched, receiptId } = await fixture.sh(`echo changed > a.txt; ${script}`);
     expect(back(touched)).toContain(path);
     expect(touched.files[0]).toMatchObject({ putBack: true, undoable: true });
-    expect(room.ledger.get(receiptId)?.outputs["changed"]).toContainEqual(expect.objectContaining({ path, putBack: true }));
-    expect(room.read("a.txt")).toBe("changed\n");
-    expect(room.read(".git/config")).toBe(config);
-    expect(existsSync(room.path(".git/hooks/pre-commit"))).toBe(false);
-    expect(room.read(".vscode/settings.json")).toBe("{}\n");
-    expect(lstatSync(room.path(".vscode")).isDirectory()).toBe(true);
-    if (![".vscode/settings.json", ".git/config", ".vscode"].includes(path)) expect(existsSync(room.path(path))).toBe(false);
+    expect(fixture.ledger.get(receiptId)?.outputs["changed"]).toContainEqual(expect.objectContaining({ path, putBack: true }));
+    expect(fixture.read("a.txt")).toBe("changed\n");
+    expect(fixture.read(".git/config")).toBe(config);
+    expect(existsSync(fixture.path(".git/hooks/pre-commit"))).toBe(false);
+    expect(fixture.read(".vscode/settings.json")).toBe("{}\n");
+    expect(lstatSync(fixture.path(".vscode")).isDirectory()).toBe(true);
+    if (![".vscode/settings.json", ".git/config", ".vscode"].includes(path)) expect(existsSync(fixture.path(path))).toBe(false);
     // What the command had made of it can be had: it may have been the owner just then.
-    const kept = room.ledger.get(receiptId)?.outputs["putBackCheckpointId"];
-    expect(room.checkpoints.files({ id: String(kept) }).map((file) => file.path.display)).toContain(path);
+    const kept = fixture.ledger.get(receiptId)?.outputs["putBackCheckpointId"];
+    expect(fixture.checkpoints.files({ id: String(kept) }).map((file) => file.path.display)).toContain(path);
     // And the undo of the task leaves it as it is.
-    await room.restore.restore({ questId: "q1" });
-    expect(room.read("a.txt")).toBe("a\n");
-    expect(room.read(".git/config")).toBe(config);
+    await fixture.restore.restore({ questId: "q1" });
+    expect(fixture.read("a.txt")).toBe("a\n");
+    expect(fixture.read(".git/config")).toBe(config);
   });
 
   it("keeps approved changes", async () => {
-    const { touched } = await room.sh("echo '{\"b\":2}' > .vscode/settings.json", { approved: [".vscode/settings.json"] });
+    const { touched } = await fixture.sh("echo '{\"b\":2}' > .vscode/settings.json", { approved: [".vscode/settings.json"] });
     expect(touched.files).toEqual([{ path: ".vscode/settings.json", kind: "modified", undoable: true }]);
-    expect(room.read(".vscode/settings.json")).toContain("b");
+    expect(fixture.read(".vscode/settings.json")).toContain("b");
   });
 
   it.each([
@@ -72,28 +72,28 @@ describe("files that require approval", () => {
     ],
     ["links in general", "mkdir x; echo x > x/mcp.txt; ln -s x y; ln -s ../a.txt x/z", "x/z"],
   ])("keeps %s, and reverts it with the quest", async (_what, script, path) => {
-    const { touched } = await room.sh(script);
+    const { touched } = await fixture.sh(script);
     expect(back(touched)).toEqual([]);
-    expect(lstatSync(room.path(path), { throwIfNoEntry: false })).toBeDefined();
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    expect(lstatSync(fixture.path(path), { throwIfNoEntry: false })).toBeDefined();
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([]);
-    expect(lstatSync(room.path(path), { throwIfNoEntry: false })).toBeUndefined();
-    expect(existsSync(room.path("sub"))).toBe(false);
+    expect(lstatSync(fixture.path(path), { throwIfNoEntry: false })).toBeUndefined();
+    expect(existsSync(fixture.path("sub"))).toBe(false);
   });
 
   it("does not write through a link while reverting", async () => {
-    const outside = join(room.dataDir, "..", "outside");
+    const outside = join(fixture.dataDir, "..", "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "settings.json"), "outside\n");
-    const { touched } = await room.sh(`rm -r .vscode; ln -s ${outside} .vscode`);
+    const { touched } = await fixture.sh(`rm -r .vscode; ln -s ${outside} .vscode`);
     expect(back(touched)).toContain(".vscode");
     expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("outside\n");
-    expect(room.read(".vscode/settings.json")).toBe("{}\n");
+    expect(fixture.read(".vscode/settings.json")).toBe("{}\n");
   });
 
   it("distinguishes harmless links from links to settings", async () => {
-    symlinkSync("a.txt", room.path("one"));
-    const { touched } = await room.sh("rm one; ln -s b.txt one");
+    symlinkSync("a.txt", fixture.path("one"));
+    const { touched } = await fixture.sh("rm one; ln -s b.txt one");
     expect(touched.files).toEqual([{ path: "one", kind: "modified", undoable: true }]);
   });
 });

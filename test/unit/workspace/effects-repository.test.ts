@@ -5,9 +5,12 @@ import { snapshotTree } from "../../support/tools-fixture.ts";
 import { createEffectsFixture, type EffectsFixture } from "../../support/tools/effects-fixture.ts";
 
 describe("a repository that a command changed", () => {
-  let room: EffectsFixture;
+  let fixture: EffectsFixture;
   const git = (...args: string[]) =>
-    execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], { cwd: room.workspace, encoding: "utf8" }).trim();
+    execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], {
+      cwd: fixture.workspace,
+      encoding: "utf8",
+    }).trim();
   const state = () => ({
     head: git("symbolic-ref", "HEAD"),
     refs: git("for-each-ref", "--format=%(refname) %(objectname)"),
@@ -18,17 +21,17 @@ describe("a repository that a command changed", () => {
   const expectWhole = () => expect(git("fsck", "--connectivity-only", "--no-dangling")).not.toMatch(/missing|broken|error/);
 
   beforeEach(async () => {
-    room = createEffectsFixture();
-    room.write("a.txt", "a\n");
-    room.write("b.txt", "b\n");
-    await room.sh(
+    fixture = createEffectsFixture();
+    fixture.write("a.txt", "a\n");
+    fixture.write("b.txt", "b\n");
+    await fixture.sh(
       "git init -q -b main . && git add . && git commit -qm one && echo two >> a.txt && git commit -qam two && echo three >> a.txt",
       {
         questId: null,
       },
     );
   });
-  afterEach(() => room.close());
+  afterEach(() => fixture.close());
 
   it.each([
     ["adding", "git add a.txt"],
@@ -48,30 +51,30 @@ describe("a repository that a command changed", () => {
     ["a rebase", "git commit -qam three; git rebase -q --onto HEAD~2 HEAD~1 || true"],
   ])("is restored completely after %s", async (_what, script) => {
     const before = state();
-    const { touched } = await room.sh(script);
+    const { touched } = await fixture.sh(script);
     expect(touched.files.find(({ path }) => path === ".git")).toMatchObject({ undoable: true });
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([]);
     expect(state()).toEqual(before);
-    expect([room.read("a.txt"), room.read("b.txt")]).toEqual(["a\ntwo\nthree\n", "b\n"]);
+    expect([fixture.read("a.txt"), fixture.read("b.txt")]).toEqual(["a\ntwo\nthree\n", "b\n"]);
     expectWhole();
   });
 
   it("keeps undone commits reachable by the reflog", async () => {
-    await room.sh("git commit -qam three");
+    await fixture.sh("git commit -qam three");
     const commit = git("rev-parse", "HEAD");
-    await room.restore.restore({ questId: "q1" });
+    await fixture.restore.restore({ questId: "q1" });
     expect(git("cat-file", "-t", commit)).toBe("commit");
     expect(git("log", "-g", "--format=%H").split("\n")).toContain(commit);
   });
 
   it("is not changed when the user continued to work in it", async () => {
-    await room.sh("echo c > c.txt; git add c.txt; git commit -qm command");
-    writeFileSync(room.path("owner.txt"), "o\n");
+    await fixture.sh("echo c > c.txt; git add c.txt; git commit -qm command");
+    writeFileSync(fixture.path("owner.txt"), "o\n");
     git("add", "owner.txt");
     git("commit", "-qm", "owner");
     const owner = state();
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([{ path: ".git", message: expect.any(String) }]);
     expect({ ...state(), status: "" }).toEqual({ ...owner, status: "" });
     expectWhole();
@@ -79,41 +82,41 @@ describe("a repository that a command changed", () => {
 
   it("is restored although git refreshed its index", async () => {
     const before = state();
-    await room.sh("git add a.txt");
-    room.write("b.txt", "b\n");
+    await fixture.sh("git add a.txt");
+    fixture.write("b.txt", "b\n");
     git("status");
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([]);
     expect(state()).toEqual(before);
   });
 
   it("is not changed while another git process runs", async () => {
-    await room.sh("git add a.txt");
-    writeFileSync(room.path(".git/index.lock"), "");
-    const { conflicts } = await room.restore.restore({ questId: "q1" });
+    await fixture.sh("git add a.txt");
+    writeFileSync(fixture.path(".git/index.lock"), "");
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
     expect(conflicts).toEqual([{ path: ".git", message: expect.any(String) }]);
   });
 
   it("undoes several commands, newest first, and redoes them", async () => {
     const before = state();
-    await room.sh("git commit -qam three");
-    await room.sh("git checkout -q -b x; echo 4 >> a.txt; git commit -qam four");
-    await room.sh("git branch -D main; rm b.txt; git add -A");
+    await fixture.sh("git commit -qam three");
+    await fixture.sh("git checkout -q -b x; echo 4 >> a.txt; git commit -qam four");
+    await fixture.sh("git branch -D main; rm b.txt; git add -A");
     const after = state();
-    const undone = await room.restore.restore({ questId: "q1" });
+    const undone = await fixture.restore.restore({ questId: "q1" });
     expect(undone.conflicts).toEqual([]);
     expect(state()).toEqual(before);
-    const again = await room.restore.restore({ id: undone.undoCheckpointId ?? "" });
+    const again = await fixture.restore.restore({ id: undone.undoCheckpointId ?? "" });
     expect(again.conflicts).toEqual([]);
     expect(state()).toEqual(after);
     expectWhole();
   });
 
   it("removes a new repository completely", async () => {
-    const before = snapshotTree(room.workspace, (path) => path.includes("/.git/"));
-    await room.sh("git init -q lib && cd lib && echo x > x.txt && git add . && git commit -qm x");
-    expect(existsSync(room.path("lib/.git/HEAD"))).toBe(true);
-    await room.restore.restore({ questId: "q1" });
-    expect(snapshotTree(room.workspace, (path) => path.includes("/.git/"))).toEqual(before);
+    const before = snapshotTree(fixture.workspace, (path) => path.includes("/.git/"));
+    await fixture.sh("git init -q lib && cd lib && echo x > x.txt && git add . && git commit -qm x");
+    expect(existsSync(fixture.path("lib/.git/HEAD"))).toBe(true);
+    await fixture.restore.restore({ questId: "q1" });
+    expect(snapshotTree(fixture.workspace, (path) => path.includes("/.git/"))).toEqual(before);
   });
 });

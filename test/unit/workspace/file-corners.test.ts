@@ -27,21 +27,21 @@ import { openForReading, readWhole } from "../../../agent-server/workspace/file-
 import { decodeText } from "../../../agent-server/workspace/text/encoding.ts";
 import { createToolsFixture, snapshotTree, type ToolsFixture } from "../../support/tools-fixture.ts";
 
-let room: ToolsFixture;
+let fixture: ToolsFixture;
 beforeEach(() => {
-  room = createToolsFixture({ posture: "autonomous" });
+  fixture = createToolsFixture({ posture: "autonomous" });
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
-const edit = (path: string, old_text: string, new_text: string) => room.run("edit_file", { path, old_text, new_text });
+const edit = (path: string, old_text: string, new_text: string) => fixture.run("edit_file", { path, old_text, new_text });
 
 describe("links", () => {
   it("within the workspace are followed by writes and stay links", async () => {
-    room.write("src/real.txt", "one\n");
-    symlinkSync("src/real.txt", room.path("link.txt"));
-    symlinkSync("link.txt", room.path("chain.txt"));
+    fixture.write("src/real.txt", "one\n");
+    symlinkSync("src/real.txt", fixture.path("link.txt"));
+    symlinkSync("link.txt", fixture.path("chain.txt"));
     expect((await edit("chain.txt", "one", "two")).isError).toBe(false);
-    expect([room.read("src/real.txt"), readlinkSync(room.path("link.txt")), readlinkSync(room.path("chain.txt"))]).toEqual([
+    expect([fixture.read("src/real.txt"), readlinkSync(fixture.path("link.txt")), readlinkSync(fixture.path("chain.txt"))]).toEqual([
       "two\n",
       "src/real.txt",
       "link.txt",
@@ -49,47 +49,47 @@ describe("links", () => {
   });
 
   it("to a missing file create their target", async () => {
-    mkdirSync(room.path("src"));
-    symlinkSync("src/later.txt", room.path("later"));
-    expect((await room.run("write_file", { path: "later", content: "x\n" })).isError).toBe(false);
-    expect([room.read("src/later.txt"), readlinkSync(room.path("later"))]).toEqual(["x\n", "src/later.txt"]);
+    mkdirSync(fixture.path("src"));
+    symlinkSync("src/later.txt", fixture.path("later"));
+    expect((await fixture.run("write_file", { path: "later", content: "x\n" })).isError).toBe(false);
+    expect([fixture.read("src/later.txt"), readlinkSync(fixture.path("later"))]).toEqual(["x\n", "src/later.txt"]);
   });
 
   it.each<[string, () => void]>([
-    ["out of the workspace", () => symlinkSync("../outside.txt", room.path("link"))],
+    ["out of the workspace", () => symlinkSync("../outside.txt", fixture.path("link"))],
     [
       "in a circle",
       () => {
-        symlinkSync("other", room.path("link"));
-        symlinkSync("link", room.path("other"));
+        symlinkSync("other", fixture.path("link"));
+        symlinkSync("link", fixture.path("other"));
       },
     ],
-    ["to themselves", () => symlinkSync("link", room.path("link"))],
-    ["to a device", () => symlinkSync("/dev/null", room.path("link"))],
+    ["to themselves", () => symlinkSync("link", fixture.path("link"))],
+    ["to a device", () => symlinkSync("/dev/null", fixture.path("link"))],
   ])("%s are refused without approval", async (_what, make) => {
-    writeFileSync(join(room.workspace, "../outside.txt"), "outside\n");
+    writeFileSync(join(fixture.workspace, "../outside.txt"), "outside\n");
     make();
-    room.answer("deny");
+    fixture.answer("deny");
     for (const [tool, args] of Object.entries({
       write_file: { path: "link", content: "x\n" },
       edit_file: { path: "link", old_text: "outside", new_text: "inside" },
       apply_patch: { patch: "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-outside\n+inside\n" },
     }))
-      expect([tool, (await room.run(tool, args)).isError]).toEqual([tool, true]);
-    expect(readFileSync(join(room.workspace, "../outside.txt"), "utf8")).toBe("outside\n");
-    expect(lstatSync(room.path("link")).isSymbolicLink()).toBe(true);
+      expect([tool, (await fixture.run(tool, args)).isError]).toEqual([tool, true]);
+    expect(readFileSync(join(fixture.workspace, "../outside.txt"), "utf8")).toBe("outside\n");
+    expect(lstatSync(fixture.path("link")).isSymbolicLink()).toBe(true);
   });
 
   it("(hard links) are separated: the other name keeps the old content, with a note", async () => {
-    const store = join(room.workspace, "../store.txt");
+    const store = join(fixture.workspace, "../store.txt");
     writeFileSync(store, "shared\n");
-    linkSync(store, room.path("a.txt"));
+    linkSync(store, fixture.path("a.txt"));
     const { text, isError, receiptId } = await edit("a.txt", "shared", "mine");
     expect([isError, text]).toEqual([false, expect.stringContaining("(a hard link)")]);
-    expect([room.read("a.txt"), readFileSync(store, "utf8"), statSync(store).nlink]).toEqual(["mine\n", "shared\n", 1]);
-    expect(room.ledger.get(receiptId ?? "")?.outputs).toMatchObject({ changedFiles: [{ path: "a.txt", otherNames: 1 }] });
-    await room.tools.checkpoints.restore({ questId: "q1" });
-    expect([room.read("a.txt"), readFileSync(store, "utf8")]).toEqual(["shared\n", "shared\n"]);
+    expect([fixture.read("a.txt"), readFileSync(store, "utf8"), statSync(store).nlink]).toEqual(["mine\n", "shared\n", 1]);
+    expect(fixture.ledger.get(receiptId ?? "")?.outputs).toMatchObject({ changedFiles: [{ path: "a.txt", otherNames: 1 }] });
+    await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect([fixture.read("a.txt"), readFileSync(store, "utf8")]).toEqual(["shared\n", "shared\n"]);
   });
 
   it("(hard links) are separated also with an editor, which would write through", async () => {
@@ -98,22 +98,22 @@ describe("links", () => {
       asked.push(name);
       return name === "unsavedText" ? { text: null } : { applied: true, saved: true };
     }) as unknown as AskEditor;
-    room.close();
-    room = createToolsFixture({ posture: "autonomous", askEditor });
-    const store = join(room.workspace, "../store.txt");
+    fixture.close();
+    fixture = createToolsFixture({ posture: "autonomous", askEditor });
+    const store = join(fixture.workspace, "../store.txt");
     writeFileSync(store, "shared\n");
-    linkSync(store, room.path("a.txt"));
+    linkSync(store, fixture.path("a.txt"));
     expect((await edit("a.txt", "shared", "mine")).isError).toBe(false);
-    expect([readFileSync(store, "utf8"), room.read("a.txt"), asked.includes("applyText")]).toEqual(["shared\n", "mine\n", false]);
+    expect([readFileSync(store, "utf8"), fixture.read("a.txt"), asked.includes("applyText")]).toEqual(["shared\n", "mine\n", false]);
   });
 });
 
 describe("a file that changes during an edit", () => {
   /** Something else happens between the look at the file and the write. */
   function meanwhile(act: () => void): void {
-    room.close();
+    fixture.close();
     let done = false;
-    room = createToolsFixture({
+    fixture = createToolsFixture({
       posture: "autonomous",
       wrap: (real) => ({
         ...real,
@@ -126,28 +126,28 @@ describe("a file that changes during an edit", () => {
         },
       }),
     });
-    room.write("a.txt", "one\n");
+    fixture.write("a.txt", "one\n");
   }
 
   it.each<[string, () => void, () => unknown, unknown]>([
-    ["gone", () => unlinkSync(room.path("a.txt")), () => existsSync(room.path("a.txt")), false],
-    ["changed", () => writeFileSync(room.path("a.txt"), "theirs\n"), () => room.read("a.txt"), "theirs\n"],
+    ["gone", () => unlinkSync(fixture.path("a.txt")), () => existsSync(fixture.path("a.txt")), false],
+    ["changed", () => writeFileSync(fixture.path("a.txt"), "theirs\n"), () => fixture.read("a.txt"), "theirs\n"],
     [
       "a folder",
       () => {
-        unlinkSync(room.path("a.txt"));
-        mkdirSync(room.path("a.txt"));
+        unlinkSync(fixture.path("a.txt"));
+        mkdirSync(fixture.path("a.txt"));
       },
-      () => statSync(room.path("a.txt")).isDirectory(),
+      () => statSync(fixture.path("a.txt")).isDirectory(),
       true,
     ],
     [
       "a link",
       () => {
-        renameSync(room.path("a.txt"), room.path("b.txt"));
-        symlinkSync("b.txt", room.path("a.txt"));
+        renameSync(fixture.path("a.txt"), fixture.path("b.txt"));
+        symlinkSync("b.txt", fixture.path("a.txt"));
       },
-      () => [readlinkSync(room.path("a.txt")), room.read("b.txt")],
+      () => [readlinkSync(fixture.path("a.txt")), fixture.read("b.txt")],
       ["b.txt", "one\n"],
     ],
   ])("and becomes %s is not overwritten", async (_what, act, look, expected) => {
@@ -155,7 +155,7 @@ describe("a file that changes during an edit", () => {
     const { isError, text } = await edit("a.txt", "one", "two");
     expect([isError, text]).toEqual([true, expect.stringContaining("a.txt")]);
     expect(look()).toEqual(expected);
-    expect(readdirSync(room.workspace).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    expect(readdirSync(fixture.workspace).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 });
 
@@ -198,11 +198,11 @@ describe("permissions", () => {
   });
 
   it.runIf(process.getuid?.() === 0)("keep the owner of a file that root edits", async () => {
-    room.write("a.txt", "one\n");
-    chownSync(room.path("a.txt"), 1234, 4321);
-    chmodSync(room.path("a.txt"), 0o640);
+    fixture.write("a.txt", "one\n");
+    chownSync(fixture.path("a.txt"), 1234, 4321);
+    chmodSync(fixture.path("a.txt"), 0o640);
     expect((await edit("a.txt", "one", "two")).isError).toBe(false);
-    const { uid, gid, mode } = statSync(room.path("a.txt"));
+    const { uid, gid, mode } = statSync(fixture.path("a.txt"));
     expect([uid, gid, mode & 0o7777]).toEqual([1234, 4321, 0o640]);
   });
 });
@@ -228,26 +228,26 @@ describe("encodings of files", () => {
       ["apply_patch", { patch: "--- a/f.txt\n+++ b/f.txt\n@@ -2 +2,2 @@\n-b\n+B\n+c\n" }],
     ];
     for (const [tool, args] of ways) {
-      room.write("f.txt", bytes);
-      const outcome = await room.run(tool, args);
+      fixture.write("f.txt", bytes);
+      const outcome = await fixture.run(tool, args);
       expect([tool, outcome.isError, outcome.text]).toEqual([tool, false, expect.any(String)]);
-      const after = decodeText(readFileSync(room.path("f.txt")));
+      const after = decodeText(readFileSync(fixture.path("f.txt")));
       expect([tool, after]).toEqual([tool, { text: "caf\u00e9 \u20ac\r\nB\r\nc\r\nlast", encoding }]);
     }
   });
 
   it("refuse unsupported characters, immediately and under review", async () => {
     for (const posture of ["autonomous", "supervised"] as const) {
-      room.governance.setPosture(posture);
-      room.write("f.txt", latin);
+      fixture.governance.setPosture(posture);
+      fixture.write("f.txt", latin);
       const { isError, text: said } = await edit("f.txt", "b", "\u2192");
       expect([isError, said]).toEqual([
         true,
         expect.stringContaining("f.txt: The file is in Windows-1252, which cannot hold \u201c\u2192\u201d (line 2)"),
       ]);
-      expect(readFileSync(room.path("f.txt"))).toEqual(latin);
+      expect(readFileSync(fixture.path("f.txt"))).toEqual(latin);
     }
-    expect(room.tools.changes.list({ limit: 10 })).toEqual([]);
+    expect(fixture.tools.changes.list({ limit: 10 })).toEqual([]);
   });
 
   it("with arbitrary bytes change only in the edited line", async () => {
@@ -255,20 +255,20 @@ describe("encodings of files", () => {
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.constantFrom("\n", "\r\n"), async (noise, eol) => {
         const tail = Buffer.from(noise.filter((byte) => byte > 0x1f || byte === 9 || byte === 10));
         const bytes = Buffer.concat([Buffer.from(`first${eol}the line to edit${eol}`), tail]);
-        room.write("n.txt", bytes);
+        fixture.write("n.txt", bytes);
         expect((await edit("n.txt", "the line to edit", "edited")).isError).toBe(false);
-        expect(readFileSync(room.path("n.txt"))).toEqual(Buffer.concat([Buffer.from(`first${eol}edited${eol}`), tail]));
+        expect(readFileSync(fixture.path("n.txt"))).toEqual(Buffer.concat([Buffer.from(`first${eol}edited${eol}`), tail]));
       }),
       { numRuns: 25 },
     );
   });
 
   it("keep mixed line endings of unchanged lines", async () => {
-    room.write("m.txt", "a\r\nb\nc\r\nd\n");
-    await room.run("write_file", { path: "m.txt", content: "a\nb\nC\nd\ne\n" });
-    expect(room.read("m.txt")).toBe("a\r\nb\nC\r\nd\ne\n");
+    fixture.write("m.txt", "a\r\nb\nc\r\nd\n");
+    await fixture.run("write_file", { path: "m.txt", content: "a\nb\nC\nd\ne\n" });
+    expect(fixture.read("m.txt")).toBe("a\r\nb\nC\r\nd\ne\n");
     await edit("m.txt", "a\nb\nC", "a\nnew\nb\nc");
-    expect(room.read("m.txt")).toBe("a\r\nnew\nb\nc\r\nd\ne\n");
+    expect(fixture.read("m.txt")).toBe("a\r\nnew\nb\nc\r\nd\ne\n");
   });
 
   it.each<[string, Buffer, RegExp]>([
@@ -279,15 +279,15 @@ describe("encodings of files", () => {
     ],
     ["a program", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0]), /a program \(12 bytes\), not a text file/],
     ["gzip", Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0]), /gzip-compressed data/],
-  ])("do not exist for %s, which is refused", async (_what, bytes, words) => {
-    room.write("b.bin", bytes);
+  ])("do not exist for %s, which is refused", async (_what, bytes, message) => {
+    fixture.write("b.bin", bytes);
     for (const [tool, args] of Object.entries({
       edit_file: { path: "b.bin", old_text: "a", new_text: "b" },
       write_file: { path: "b.bin", content: "x" },
       apply_patch: { patch: "--- a/b.bin\n+++ b/b.bin\n@@ -1 +1 @@\n-a\n+b\n" },
     }))
-      expect([tool, (await room.run(tool, args)).text]).toEqual([tool, expect.stringMatching(words)]);
-    expect(readFileSync(room.path("b.bin"))).toEqual(bytes);
+      expect([tool, (await fixture.run(tool, args)).text]).toEqual([tool, expect.stringMatching(message)]);
+    expect(readFileSync(fixture.path("b.bin"))).toEqual(bytes);
   });
 });
 
@@ -307,13 +307,13 @@ describe("names that differ only in spelling", () => {
   });
 
   it("are suggested when a file is not found under the other spelling", async () => {
-    room.write("Cafe\u0301.txt", "x\n");
-    const composed = await room.run("read_file", { path: "Caf\u00e9.txt" });
+    fixture.write("Cafe\u0301.txt", "x\n");
+    const composed = await fixture.run("read_file", { path: "Caf\u00e9.txt" });
     const found = !composed.isError;
     // Some disks compose letters by themselves.
     if (!found) expect(composed.text).toContain(": Cafe\u0301.txt");
-    const made = await room.run("write_file", { path: "Caf\u00e9.txt", content: "y\n" });
-    expect([made.isError, readdirSync(room.workspace).length]).toEqual([!found, 1]);
+    const made = await fixture.run("write_file", { path: "Caf\u00e9.txt", content: "y\n" });
+    expect([made.isError, readdirSync(fixture.workspace).length]).toEqual([!found, 1]);
     if (!found) expect(made.error?.code).toBe("conflict");
   });
 });
@@ -322,23 +322,23 @@ describe("patches of several files", () => {
   const part = (path: string, from: string, to: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${from}\n+${to}\n`;
 
   it("write nothing when the third of five does not match", async () => {
-    for (const name of ["1", "2", "3", "4", "5"]) room.write(name, `${name}\n`);
-    const before = snapshotTree(room.workspace);
+    for (const name of ["1", "2", "3", "4", "5"]) fixture.write(name, `${name}\n`);
+    const before = snapshotTree(fixture.workspace);
     const patch = ["1", "2", "3", "4", "5"].map((name) => part(name, name === "3" ? "other" : name, "new")).join("");
-    const outcome = await room.run("apply_patch", { patch });
+    const outcome = await fixture.run("apply_patch", { patch });
     expect([outcome.isError, outcome.text]).toEqual([true, expect.stringMatching(/^3: Hunk 1 /)]);
-    expect(snapshotTree(room.workspace)).toEqual(before);
-    expect(room.tools.checkpoints.list({ questId: "q1", limit: 5 })).toEqual([]);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
+    expect(fixture.tools.checkpoints.list({ questId: "q1", limit: 5 })).toEqual([]);
   });
 
   it("create, delete, rename and set modes together; undo reverts all of it", async () => {
-    room.answer("allow_once");
-    room.write("old.sh", "#!/bin/sh\nexit 1\n");
-    chmodSync(room.path("old.sh"), 0o755);
-    room.write("plain.txt", "a\n");
-    room.write("gone.txt", "x\n");
-    chmodSync(room.path("plain.txt"), 0o640);
-    const before = snapshotTree(room.workspace);
+    fixture.answer("allow_once");
+    fixture.write("old.sh", "#!/bin/sh\nexit 1\n");
+    chmodSync(fixture.path("old.sh"), 0o755);
+    fixture.write("plain.txt", "a\n");
+    fixture.write("gone.txt", "x\n");
+    chmodSync(fixture.path("plain.txt"), 0o640);
+    const before = snapshotTree(fixture.workspace);
     const patch = [
       "diff --git a/old.sh b/new.sh\nsimilarity index 60%\nrename from old.sh\nrename to new.sh\n--- a/old.sh\n+++ b/new.sh\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-exit 1\n+exit 0\n",
       "diff --git a/plain.txt b/plain.txt\nold mode 100644\nnew mode 100755\n",
@@ -346,43 +346,43 @@ describe("patches of several files", () => {
       "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
       "diff --git a/empty b/empty\nnew file mode 100644\nindex 0000000..e69de29\n",
     ].join("");
-    const outcome = await room.run("apply_patch", { patch });
+    const outcome = await fixture.run("apply_patch", { patch });
     expect([outcome.isError, outcome.text]).toEqual([false, expect.stringContaining("Changed the mode of plain.txt")]);
-    const mode = (path: string) => statSync(room.path(path)).mode & 0o777;
-    expect([room.read("new.sh"), room.read("empty"), existsSync(room.path("old.sh")), existsSync(room.path("gone.txt"))]).toEqual([
-      "#!/bin/sh\nexit 0\n",
-      "",
-      false,
-      false,
-    ]);
+    const mode = (path: string) => statSync(fixture.path(path)).mode & 0o777;
+    expect([
+      fixture.read("new.sh"),
+      fixture.read("empty"),
+      existsSync(fixture.path("old.sh")),
+      existsSync(fixture.path("gone.txt")),
+    ]).toEqual(["#!/bin/sh\nexit 0\n", "", false, false]);
     expect([mode("new.sh") & 0o100, mode("run.sh") & 0o100, mode("plain.txt")]).toEqual([0o100, 0o100, 0o750]);
-    expect(await room.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
-    expect(room.tools.verifications.takeFailures("q1")).toBe("");
-    expect((await room.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
-    expect(snapshotTree(room.workspace)).toEqual(before);
+    expect(await fixture.tools.verifications.settle("q1", { timeoutMs: 20_000 })).toBe(true);
+    expect(fixture.tools.verifications.takeFailures("q1")).toBe("");
+    expect((await fixture.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
+    expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 
   it("report a mode-only change that text review cannot show, and keep modes of proposals", async () => {
-    room.governance.setPosture("supervised");
-    room.write("a.txt", "a\n");
+    fixture.governance.setPosture("supervised");
+    fixture.write("a.txt", "a\n");
     const mode = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n";
-    expect((await room.run("apply_patch", { patch: mode })).error?.code).toBe("invalid_params");
+    expect((await fixture.run("apply_patch", { patch: mode })).error?.code).toBe("invalid_params");
     const both = `${mode}--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n`;
-    expect((await room.run("apply_patch", { patch: both })).text).toMatch(/\bmode\b/);
+    expect((await fixture.run("apply_patch", { patch: both })).text).toMatch(/\bmode\b/);
   });
 
   it("report files that already have the new content", async () => {
-    room.write("a.txt", "a\r\n");
-    expect((await room.run("apply_patch", { patch: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+a\n" })).text).toContain(
+    fixture.write("a.txt", "a\r\n");
+    expect((await fixture.run("apply_patch", { patch: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+a\n" })).text).toContain(
       "The patch changes nothing",
     );
   });
 
   it("do not rename a file to another spelling of itself", async () => {
-    room.write("b.txt", "b\n");
-    symlinkSync("b.txt", room.path("B.txt"));
+    fixture.write("b.txt", "b\n");
+    symlinkSync("b.txt", fixture.path("B.txt"));
     const patch = "diff --git a/b.txt b/B.txt\nsimilarity index 100%\nrename from b.txt\nrename to B.txt\n";
-    expect((await room.run("apply_patch", { patch })).text).toContain("are the same file on this disk");
-    expect(room.read("b.txt")).toBe("b\n");
+    expect((await fixture.run("apply_patch", { patch })).text).toContain("are the same file on this disk");
+    expect(fixture.read("b.txt")).toBe("b\n");
   });
 });

@@ -7,18 +7,18 @@ import { snapshotTree } from "../../support/tools-fixture.ts";
 
 let base = "";
 let home = "";
-let room: GitFixture;
+let fixture: GitFixture;
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-git-trees-")));
   home = join(base, "home");
   vi.stubEnv("HOME", home);
   vi.stubEnv("XDG_CONFIG_HOME", undefined);
-  room = createGitFixture({ base, home });
-  room.answer("allow_once");
+  fixture = createGitFixture({ base, home });
+  fixture.answer("allow_once");
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  room.close();
+  fixture.close();
   rmSync(base, { recursive: true, force: true });
 });
 
@@ -33,120 +33,120 @@ describe("submodules", () => {
   beforeEach(() => {
     const library = join(base, "library");
     put(join(library, "lib.txt"), "one\n");
-    room.gitIn(library, "init", "-q", "-b", "main");
-    room.gitIn(library, "add", ".");
-    room.gitIn(library, "commit", "-qm", "Library");
-    room.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", library, "sub");
-    room.git("commit", "-qm", "Submodule");
-    first = room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim();
-    put(room.path("sub/lib.txt"), "two\n");
-    room.gitIn(room.path("sub"), "commit", "-qam", "Newer");
-    second = room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim();
+    fixture.gitIn(library, "init", "-q", "-b", "main");
+    fixture.gitIn(library, "add", ".");
+    fixture.gitIn(library, "commit", "-qm", "Library");
+    fixture.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", library, "sub");
+    fixture.git("commit", "-qm", "Submodule");
+    first = fixture.gitIn(fixture.path("sub"), "rev-parse", "HEAD").trim();
+    put(fixture.path("sub/lib.txt"), "two\n");
+    fixture.gitIn(fixture.path("sub"), "commit", "-qam", "Newer");
+    second = fixture.gitIn(fixture.path("sub"), "rev-parse", "HEAD").trim();
   });
 
   it("at another commit are shown, and committed as a pointer", async () => {
-    expect((await room.run("git_status", {})).text).toContain(" M sub");
-    expect((await room.run("git_diff", {})).text).toMatch(new RegExp(`-Subproject commit ${first}\n\\+Subproject commit ${second}`));
-    room.write("a.txt", "two\n");
-    const outcome = await room.run("git_commit", { message: "Newer library", paths: ["."] });
+    expect((await fixture.run("git_status", {})).text).toContain(" M sub");
+    expect((await fixture.run("git_diff", {})).text).toMatch(new RegExp(`-Subproject commit ${first}\n\\+Subproject commit ${second}`));
+    fixture.write("a.txt", "two\n");
+    const outcome = await fixture.run("git_commit", { message: "Newer library", paths: ["."] });
     expect([outcome.isError, outcome.text]).toEqual([false, expect.stringContaining("Committed 2 files")]);
-    expect(room.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${second}\tsub\n`);
-    expect(room.git("status", "--porcelain")).toBe("");
-    await settled(room);
-    expect((await room.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
-    expect(room.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${first}\tsub\n`);
-    expect(room.git("status", "--porcelain")).toBe(" M a.txt\n M sub\n");
+    expect(fixture.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${second}\tsub\n`);
+    expect(fixture.git("status", "--porcelain")).toBe("");
+    await settled(fixture);
+    expect((await fixture.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
+    expect(fixture.git("ls-tree", "HEAD", "sub")).toBe(`160000 commit ${first}\tsub\n`);
+    expect(fixture.git("status", "--porcelain")).toBe(" M a.txt\n M sub\n");
   });
 
   it("are committed by their own path, not by a path inside them", async () => {
-    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
-    put(room.path("sub/lib.txt"), "three\n");
-    expect((await room.run("git_status", {})).text).toMatch(/^## .*\n[^\n]*$/);
-    expect((await room.run("git_commit", { message: "No", paths: ["sub"] })).text).toContain("nothing to commit");
-    expect(room.gitIn(room.path("sub"), "status", "--porcelain")).toBe(" M lib.txt\n");
-    expect(room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
+    expect((await fixture.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    put(fixture.path("sub/lib.txt"), "three\n");
+    expect((await fixture.run("git_status", {})).text).toMatch(/^## .*\n[^\n]*$/);
+    expect((await fixture.run("git_commit", { message: "No", paths: ["sub"] })).text).toContain("nothing to commit");
+    expect(fixture.gitIn(fixture.path("sub"), "status", "--porcelain")).toBe(" M lib.txt\n");
+    expect(fixture.gitIn(fixture.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
   });
 
   it("keep a staged pointer when other files are committed", async () => {
-    room.git("add", "sub");
-    room.write("a.txt", "two\n");
-    expect((await room.run("git_commit", { message: "File", paths: ["a.txt"] })).isError).toBe(false);
-    expect(room.git("status", "--porcelain")).toBe("M  sub\n");
-    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
-    expect(room.git("ls-tree", "HEAD", "sub")).toContain(second);
+    fixture.git("add", "sub");
+    fixture.write("a.txt", "two\n");
+    expect((await fixture.run("git_commit", { message: "File", paths: ["a.txt"] })).isError).toBe(false);
+    expect(fixture.git("status", "--porcelain")).toBe("M  sub\n");
+    expect((await fixture.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    expect(fixture.git("ls-tree", "HEAD", "sub")).toContain(second);
   });
 
   it("that were removed are committed as removed", async () => {
-    room.git("rm", "-qf", "sub");
-    const outcome = await room.run("git_commit", { message: "Without", paths: ["."] });
+    fixture.git("rm", "-qf", "sub");
+    const outcome = await fixture.run("git_commit", { message: "Without", paths: ["."] });
     expect([outcome.isError, outcome.text]).toEqual([false, expect.any(String)]);
-    expect(room.git("ls-tree", "HEAD", "sub")).toBe("");
+    expect(fixture.git("ls-tree", "HEAD", "sub")).toBe("");
   });
 
   it("start no program from their settings", async () => {
     const trap = join(base, "trap.sh");
     put(trap, `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
-    const config = room.path(".git/modules/sub/config");
+    const config = fixture.path(".git/modules/sub/config");
     put(
       config,
       `${readFileSync(config, "utf8")}\n\tfsmonitor = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n[diff]\n\texternal = ${trap}\n`,
     );
-    put(room.path(".git/modules/sub/info/attributes"), "* filter=evil\n");
-    put(room.path(".git/modules/sub/hooks/post-index-change"), `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
+    put(fixture.path(".git/modules/sub/info/attributes"), "* filter=evil\n");
+    put(fixture.path(".git/modules/sub/hooks/post-index-change"), `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
     for (const staged of [false, true]) {
-      if (staged) room.git("update-index", "--cacheinfo", `160000,${second},sub`);
+      if (staged) fixture.git("update-index", "--cacheinfo", `160000,${second},sub`);
       for (const [tool, args] of [
         ["git_status", {}],
         ["git_status", { path: "sub" }],
         ["git_diff", {}],
         ["git_diff", { staged: true }],
       ] as const)
-        expect([tool, (await room.run(tool, args)).isError]).toEqual([tool, false]);
+        expect([tool, (await fixture.run(tool, args)).isError]).toEqual([tool, false]);
     }
-    expect((await room.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
-    expect((await room.run("git_commit", { message: "Again", paths: ["."] })).isError).toBe(true);
+    expect((await fixture.run("git_commit", { message: "Pointer", paths: ["sub"] })).isError).toBe(false);
+    expect((await fixture.run("git_commit", { message: "Again", paths: ["."] })).isError).toBe(true);
     expect(existsSync(join(base, "sprung"))).toBe(false);
     // Git as it comes does start it.
-    room.gitIn(room.path("sub"), "status");
+    fixture.gitIn(fixture.path("sub"), "status");
     expect(existsSync(join(base, "sprung"))).toBe(true);
   });
 
   it("with a foreign repository are not committed", async () => {
     const victim = join(base, "victim");
     put(join(victim, "f"), "f\n");
-    room.gitIn(victim, "init", "-q");
-    room.gitIn(victim, "add", ".");
-    room.gitIn(victim, "commit", "-qm", "Private");
-    put(room.path("sub/.git"), `gitdir: ${join(victim, ".git")}\n`);
+    fixture.gitIn(victim, "init", "-q");
+    fixture.gitIn(victim, "add", ".");
+    fixture.gitIn(victim, "commit", "-qm", "Private");
+    put(fixture.path("sub/.git"), `gitdir: ${join(victim, ".git")}\n`);
     const before = snapshotTree(victim);
-    const { isError, text } = await room.run("git_commit", { message: "Theirs", paths: ["sub"] });
+    const { isError, text } = await fixture.run("git_commit", { message: "Theirs", paths: ["sub"] });
     expect([isError, text]).toEqual([true, expect.stringMatching(/^Blocked: git_commit/)]);
-    expect([room.git("ls-tree", "HEAD", "sub"), snapshotTree(victim)]).toEqual([`160000 commit ${first}\tsub\n`, before]);
+    expect([fixture.git("ls-tree", "HEAD", "sub"), snapshotTree(victim)]).toEqual([`160000 commit ${first}\tsub\n`, before]);
   });
 
   it("are unchanged after a checkout of another branch", async () => {
-    room.git("branch", "old", "HEAD~1");
-    const { isError, text } = await room.run("git_checkout", { ref: "old" });
+    fixture.git("branch", "old", "HEAD~1");
+    const { isError, text } = await fixture.run("git_checkout", { ref: "old" });
     expect([isError, text]).toEqual([false, expect.stringContaining("Checked out old")]);
-    expect(room.gitIn(room.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
-    expect(readFileSync(room.path("sub/lib.txt"), "utf8")).toBe("two\n");
+    expect(fixture.gitIn(fixture.path("sub"), "rev-parse", "HEAD").trim()).toBe(second);
+    expect(readFileSync(fixture.path("sub/lib.txt"), "utf8")).toBe("two\n");
   });
 });
 
 describe("a linked work tree", () => {
   it("shows, commits and checks out its own branch without changing the main work tree", async () => {
-    room.git("branch", "other");
-    room.git("worktree", "add", "-q", "-b", "side", join(base, "side"));
-    room.write("a.txt", "work of the owner\n");
-    room.write("staged.txt", "staged\n");
-    room.git("add", "staged.txt");
+    fixture.git("branch", "other");
+    fixture.git("worktree", "add", "-q", "-b", "side", join(base, "side"));
+    fixture.write("a.txt", "work of the owner\n");
+    fixture.write("staged.txt", "staged\n");
+    fixture.git("add", "staged.txt");
     const side = createGitFixture({ base: join(base, "two"), home, workspace: join(base, "side"), empty: true });
     side.answer("allow_once");
     try {
       const main = () => ({
-        files: snapshotTree(room.workspace, (path) => path === room.path(".git")),
+        files: snapshotTree(fixture.workspace, (path) => path === fixture.path(".git")),
         own: ["HEAD", "index", "config", "refs/heads/main", "logs/HEAD", "refs/heads/other"].map((name) =>
-          readFileSync(room.path(`.git/${name}`), "base64"),
+          readFileSync(fixture.path(`.git/${name}`), "base64"),
         ),
       });
       const before = main();
@@ -163,7 +163,7 @@ describe("a linked work tree", () => {
       await settled(side);
       expect(main()).toEqual(before);
       expect((await side.tools.checkpoints.restore({ questId: "q1" })).conflicts).toEqual([]);
-      expect([side.git("rev-parse", "side"), main()]).toEqual([room.git("rev-parse", "main"), before]);
+      expect([side.git("rev-parse", "side"), main()]).toEqual([fixture.git("rev-parse", "main"), before]);
     } finally {
       side.close();
     }

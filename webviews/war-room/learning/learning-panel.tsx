@@ -30,7 +30,7 @@ function RuleProposal({ warRoom, proposal }: { warRoom: WarRoom; proposal: Learn
       </p>
       <p class="quiet">
         {t(
-          "{0}, {1} consistent",
+          "{0}, {1} of them the same",
           count(proposal.observations, "{0} answer", "{0} answers"),
           formatPercent(Math.floor(proposal.consistency * 100) / 100),
         )}
@@ -46,7 +46,7 @@ function ruleState(rule: LearnedRule): StateProps {
     case "needs_confirmation":
       return { icon: "bell", text: t("Needs your confirmation. Until then, Lancelot asks you."), kind: "attention" };
     case "revoked":
-      return { icon: "circle-slash", text: t("Withdrawn"), kind: "quiet" };
+      return { icon: "circle-slash", text: t("Revoked"), kind: "quiet" };
   }
 }
 
@@ -69,8 +69,8 @@ function RuleActions({ warRoom, rule }: { warRoom: WarRoom; rule: LearnedRule })
         </Button>
       )}
       {rule.status !== "revoked" && (
-        <Button testId={`withdraw:${rule.id}`} label={t("Withdraw: {0}", name)} onClick={() => decide(warRoom, rule.id, "revoke")}>
-          {t("Withdraw…")}
+        <Button testId={`withdraw:${rule.id}`} label={t("Revoke: {0}", name)} onClick={() => decide(warRoom, rule.id, "revoke")}>
+          {t("Revoke…")}
         </Button>
       )}
       <Button

@@ -88,7 +88,7 @@ function Persona({ warRoom, block }: { warRoom: WarRoom; block: CoreBlock }): JS
         <p class="quiet">{t("No soul is active.")}</p>
       ) : (
         <details class="persona">
-          <summary>{t("Show text")}</summary>
+          <summary>{t("Show Text")}</summary>
           <p class="item-text">{block.text}</p>
         </details>
       )}

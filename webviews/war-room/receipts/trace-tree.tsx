@@ -51,7 +51,7 @@ export function TraceTree({ roots, selected, onSelect }: TraceTreeProps): JSX.El
       role="tree"
       ref={tree}
       tabIndex={0}
-      aria-label={t("Causal trace")}
+      aria-label={t("Trace")}
       aria-activedescendant={`trace-${current}`}
       onKeyDown={onKeyDown}
     >

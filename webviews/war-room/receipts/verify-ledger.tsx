@@ -118,7 +118,7 @@ export function useVerify(warRoom: WarRoom): { button: JSX.Element; result: JSX.
         </Button>
       ) : (
         <Button testId="verify-ledger" icon="verified" onClick={() => void verify()}>
-          {t("Verify Ledger")}
+          {t("Verify Receipts")}
         </Button>
       ),
     result: (

@@ -84,7 +84,7 @@ function Proposal({ warRoom, proposal }: { warRoom: WarRoom; proposal: SoulPropo
           <>
             {" "}
             <button data-testid={`task-receipts:${questId}`} type="button" class="button link" onClick={() => warRoom.showQuest(questId)}>
-              {t("Show receipts of its task")}
+              {t("Show Receipts of the Task")}
             </button>
           </>
         )}

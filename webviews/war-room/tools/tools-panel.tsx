@@ -33,7 +33,7 @@ function providerColumns(): Column<ProviderInfo>[] {
           <div>{health.message}</div>
           {health.nextStep !== null && <div>{health.nextStep}</div>}
           <div class="quiet">
-            {flag !== null && t("Requires the {0} flag.", flag)}{" "}
+            {flag !== null && t("Requires the flag {0}.", flag)}{" "}
             {health.checkedAt !== null && (
               <>
                 {t("Last checked:")} <RelativeTime at={health.checkedAt} />

@@ -104,7 +104,7 @@ export function TrustPanel({ warRoom }: { warRoom: WarRoom }): JSX.Element {
       emptyProposals={{
         title: t("There are no proposed tier changes."),
         text: t(
-          "After enough consecutive successes, Lancelot proposes a lower tier here. Nothing changes until you accept, and you can withdraw your acceptance.",
+          "After enough consecutive successes, Lancelot proposes a lower tier here. Nothing changes until you accept the proposal, and you can revoke it.",
         ),
       }}
       between={({ accepted }) =>

@@ -6,7 +6,7 @@ import type { ProposalsView } from "../proposals-view.ts";
 import { createLiveQuery, type LiveQuery } from "../live-query.ts";
 
 export interface TrustView extends ProposalsView<TrustProposal, TrustRecord> {
-  /** Accepted proposals, which can be withdrawn. */
+  /** Accepted proposals, which can be revoked. */
   readonly accepted: readonly TrustProposal[];
 }
 

@@ -31,7 +31,7 @@ function Amount(props: { testId: string; label: string; text: string; wrong: boo
       />
       {wrong && (
         <span id={`${id}-wrong`} class="wrong" role="alert">
-          {t("Enter an amount above 0, such as 2.50. Leave it empty for no cap.")}
+          {t("Enter an amount above 0, such as 2.50, or leave it empty for no cap.")}
         </span>
       )}
     </div>

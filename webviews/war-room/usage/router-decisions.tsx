@@ -10,7 +10,7 @@ import type { RouterView } from "./usage-state.ts";
 import { breakerState, decisionState, ruleText } from "./usage-labels.ts";
 
 function target({ provider, model }: Pick<RouterDecision, "provider" | "model">): string {
-  return provider === "none" ? t("Host rule") : `${provider}/${model}`;
+  return provider === "none" ? t("Rules, without a model") : `${provider}/${model}`;
 }
 
 function columns(warRoom: WarRoom): Column<RouterDecision>[] {

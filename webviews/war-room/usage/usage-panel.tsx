@@ -124,7 +124,7 @@ function Prices({ prices, since }: Pick<UsageSummary, "prices" | "since">): JSX.
       </p>
       {prices.missing.length > 0 && (
         <p>
-          {t("No known price, and so no cost here:")} <span class="mono">{prices.missing.join(", ")}</span>.{" "}
+          {t("Not included in the cost, because the price is unknown:")} <span class="mono">{prices.missing.join(", ")}</span>.{" "}
           {t("Add these models to config/prices.yaml in Lancelot's data folder. Lancelot then also prices their past use.")}
         </p>
       )}

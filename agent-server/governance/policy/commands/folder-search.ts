@@ -87,7 +87,7 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
         return asks(
           "search-large",
           "The folder is too large to check for secret files.",
-          ["Search with search_files, or name a smaller folder."],
+          ["Search with search_workspace, or name a smaller folder."],
           ["read"],
         );
       }
@@ -104,7 +104,7 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
         return alwaysAsks(
           "secret-search",
           `Reads every file below a folder, including the secret file ${resolved.display}.`,
-          ["Search with search_files or git grep, which skip secret files.", "Name the folders to search."],
+          ["Search with search_workspace or git grep, which skip secret files.", "Name the folders to search."],
           ["sensitive", "credentials", "read"],
         );
       }

@@ -203,7 +203,7 @@ export function transfer(call: ProgramCall): boolean {
       : alwaysAsks(
           "network",
           "Connects to a server outside this machine.",
-          ["Fetch pages with fetch_url, which uses the network list."],
+          ["Fetch pages with fetch_url, which uses the allowlist."],
           ["network", "download"],
         ),
   );

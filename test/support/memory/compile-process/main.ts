@@ -6,7 +6,7 @@ import { objectives, remembered, shuffled } from "../remembered.ts";
  * One process of the determinism test: fills a data folder, compiles, or writes to another workspace, as its argument says. Prints what
  * it compiled and how the process sees the world.
  */
-const Wish = z.object({
+const Options = z.object({
   dataDir: z.string(),
   /** Items to store before anything is compiled, in the order of the seed. */
   fill: z.object({ items: z.int(), seed: z.string() }).optional(),
@@ -19,22 +19,22 @@ const Wish = z.object({
 
 const soul = { text: "Your constitution (soul v7).\nMission: Keep the harbour of İstanbul running.", version: "v7" };
 
-const wish = Wish.parse(JSON.parse(process.argv[2] ?? "{}"));
-const room = openCompilerFixture({ dataDir: wish.dataDir, now: () => wish.now, soul });
-if (wish.fill !== undefined) room.put(shuffled(remembered(wish.fill.items, wish.fill.seed), wish.fill.seed));
-for (const item of remembered(wish.disturb, `other ${String(process.pid)}`, `${workspace}-other`)) room.put([item]);
+const options = Options.parse(JSON.parse(process.argv[2] ?? "{}"));
+const fixture = openCompilerFixture({ dataDir: options.dataDir, now: () => options.now, soul });
+if (options.fill !== undefined) fixture.put(shuffled(remembered(options.fill.items, options.fill.seed), options.fill.seed));
+for (const item of remembered(options.disturb, `other ${String(process.pid)}`, `${workspace}-other`)) fixture.put([item]);
 
 const texts: string[] = [];
-for (let round = 0; round < wish.compile; round += 1) {
+for (let round = 0; round < options.compile; round += 1) {
   for (const objective of objectives) {
     for (const mode of ["normal", "crusader"] as const) {
       for (const chat of [undefined, { marker: "0123456789abcdef", small: false }, { marker: "0123456789abcdef", small: true }]) {
-        texts.push(room.compile({ objective, mode, chat, questId: "q1" }).renderedPrompt);
+        texts.push(fixture.compile({ objective, mode, chat, questId: "q1" }).renderedPrompt);
       }
     }
   }
 }
-room.close();
+fixture.close();
 
 const { locale, timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 process.stdout.write(

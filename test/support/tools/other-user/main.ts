@@ -11,7 +11,7 @@ if (user !== undefined) {
   process.setuid?.(Number(user));
 }
 const at = (path: string) => ({ absolute: join(base, path), display: path });
-const told: Record<string, string> = {};
+const reported: Record<string, string> = {};
 for (const [name, work] of Object.entries({
   "new in a read-only folder": () => writeAtomic(at("locked/new.txt"), Buffer.from("x"), { expected: null }),
   "changed in a read-only folder": () => writeAtomic(at("locked/a.txt"), Buffer.from("x"), { expected: sha256("a\n") }),
@@ -23,9 +23,9 @@ for (const [name, work] of Object.entries({
 })) {
   try {
     await work();
-    told[name] = "done";
+    reported[name] = "done";
   } catch (error) {
-    told[name] = error instanceof Error ? error.message : String(error);
+    reported[name] = error instanceof Error ? error.message : String(error);
   }
 }
-process.stdout.write(`${JSON.stringify(told)}\n`);
+process.stdout.write(`${JSON.stringify(reported)}\n`);

@@ -343,8 +343,8 @@ describe("everything else", () => {
     ["file_ops.read", { path: "outside" }, "inside the workspace"],
     ["file_ops.write", { path: "outside" }, "regular file"],
     ["file_ops.delete", { path: "a" }, "can be undone"],
-  ])("%s %j offers …%s…", (name, args, words) => {
-    expect(look(name, args).alternatives.join("\n")).toContain(words);
+  ])("%s %j offers …%s…", (name, args, expectedText) => {
+    expect(look(name, args).alternatives.join("\n")).toContain(expectedText);
   });
 });
 
@@ -384,5 +384,5 @@ it("what has no policy is refused", () => {
   if (base === null) throw new Error("no row");
   const { denial } = assessPolicy(intent("teleport", "home"), base, gateFacts());
   expect(denial).toMatchObject({ tier: "T3", riskLevel: "high", rules: [{ id: "policy.unknown" }] });
-  for (const words of [denial?.rules[0]?.message, denial?.alternatives[0]]) expect(words).toMatch(sentence);
+  for (const expectedText of [denial?.rules[0]?.message, denial?.alternatives[0]]) expect(expectedText).toMatch(sentence);
 });

@@ -61,8 +61,8 @@ describe("a verdict is not lowered", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...plainWords).chain((row) => fc.tuple(fc.constant(row), fc.tuple(...row.command.split(" ").map(spelled)))),
-        ([row, words]) => {
-          expect(lowered(words.join(" "), row)).toBeNull();
+        ([row, message]) => {
+          expect(lowered(message.join(" "), row)).toBeNull();
         },
       ),
       { numRuns: runs(250, 2000) },

@@ -80,7 +80,7 @@ describe("the table", () => {
     expect(() => read(text)).toThrow(/config\/commands/);
   });
 
-  it("tells which rule an example contradicts", () => {
+  it("reports which rule an example contradicts", () => {
     const faults = commandTableFaults(read(row("")));
     expect(faults).toEqual(['frob matches "frob --all a", which it must not']);
     expect(commandTableFaults(read(row("none: [--all]")))).toEqual([]);
@@ -139,7 +139,7 @@ describe("a rule", () => {
 
   it("takes a star for any text, a question mark for one character, and all else for itself", () => {
     const rule = ruleOf('sub: ["a* b?"]\n        operand: ["x.y"]\n        operands_only: ["(z)/*"]');
-    expect(rule?.sub.map((words) => words.map(String))).toEqual([["/^a.*$/s", "/^b.$/s"]]);
+    expect(rule?.sub.map((expectedText) => expectedText.map(String))).toEqual([["/^a.*$/s", "/^b.$/s"]]);
     expect(rule?.operand?.map(String)).toEqual(["/^x\\.y$/s"]);
     expect(rule?.operandsOnly?.map(String)).toEqual(["/^\\(z\\)\\/.*$/s"]);
   });
@@ -164,7 +164,7 @@ describe("a rule", () => {
   });
 });
 
-describe("what is wrong with a table is told in a sentence", () => {
+describe("a problem of a table is one sentence", () => {
   const ends = "Restore the file, or reinstall Lancelot.";
 
   it.each([

@@ -155,11 +155,11 @@ describe("memory", () => {
     ["memory.size", "memory_insert"],
     ["memory.rollback-foreign", "Memory panel"],
     ["memory.set-aside", "Memory panel"],
-  ])("%s is answered with alternatives: %s", (id, words) => {
+  ])("%s is answered with alternatives: %s", (id, expectedText) => {
     const rules = [{ id, source: "policy" as const, message: "No." }];
     const usable = new Set(["memory_insert", "soul_propose_amendment"]);
     const offers = (tools: ReadonlySet<string>) => adviceFor({ capability: "memory", action: "write", args: {} }, rules, tools).join("\n");
-    expect(offers(usable)).toContain(words);
+    expect(offers(usable)).toContain(expectedText);
     expect(offers(new Set())).not.toMatch(/memory_insert|soul_propose/);
   });
 });

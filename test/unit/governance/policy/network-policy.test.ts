@@ -150,9 +150,9 @@ describe("the owner's table", () => {
     ["an anchor", "version: 1\nallow: &a [x.example]\ndeny: *a\n", /config\/network\.yaml/],
     ["a star in the middle", "version: 1\nallow: ['a.*.example']\n", /Write a host/],
     ["a label with a dash at its end", "version: 1\nallow: ['a-.example']\n", /Write a host/],
-  ])("with %s refuses every host", (_name, own, words) => {
+  ])("with %s refuses every host", (_name, own, expectedText) => {
     const { judge, problem } = policy(own);
-    expect(problem).toMatch(words);
+    expect(problem).toMatch(expectedText);
     const { verdict, rule, host } = judge("https://listed.example/", "read");
     expect({ verdict, host, rule }).toEqual({
       verdict: "deny",

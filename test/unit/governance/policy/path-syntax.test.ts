@@ -148,13 +148,13 @@ describe("what policy says of a path", () => {
   });
 
   it("with a table that cannot be used is that alone", () => {
-    const words = expect.stringContaining("config/paths.yaml") as string;
+    const content = expect.stringContaining("config/paths.yaml") as string;
     const policy = policyOf({ configDir: join(base, "nowhere") });
-    expect(policy).toMatchObject({ broad: null, version: "", problem: words });
-    expect(policy.message("secret.env")).toEqual(words);
-    expect(policy.resolve("src/a.ts")).toEqual({ ok: false, rule: "path.table", message: words });
+    expect(policy).toMatchObject({ broad: null, version: "", problem: content });
+    expect(policy.message("secret.env")).toEqual(content);
+    expect(policy.resolve("src/a.ts")).toEqual({ ok: false, rule: "path.table", message: content });
     expect(() => loadPathRules(join(base, "nowhere"))).toThrow(
-      expect.objectContaining({ code: "internal", message: words, cause: expect.objectContaining({ code: "ENOENT" }) as unknown }),
+      expect.objectContaining({ code: "internal", message: content, cause: expect.objectContaining({ code: "ENOENT" }) as unknown }),
     );
   });
 

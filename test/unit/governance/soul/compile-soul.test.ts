@@ -218,10 +218,10 @@ describe("what memory may not hold", () => {
     ["No personal data.", "a@b.test.de", /email/],
     ["No personal data.", "no-reply@firma.de, donotreply@firma.de", null],
     ["No personal data.", "anna-noreply@firma.de", /email/],
-  ])("%s %s", (sentence, content, words) => {
+  ])("%s %s", (sentence, content, expectedText) => {
     const found = soul({ memory_ethics: [sentence] }).forbidsMemory(content);
-    if (words === null) expect(found).toBeNull();
-    else expect(found).toMatchObject({ rule: "soul.memory-ethics", message: expect.stringMatching(words) as string });
+    if (expectedText === null) expect(found).toBeNull();
+    else expect(found).toMatchObject({ rule: "soul.memory-ethics", message: expect.stringMatching(expectedText) as string });
   });
 });
 
@@ -405,8 +405,8 @@ describe("the table of words", () => {
     ["a name for the unknown", `soul_terms: {names: [{kinds: [other], terms: [a]}], words: [${row}]}`, /malformed/],
     ["no table", "other: 1", /malformed/],
     ["no YAML", "soul_terms: [", /malformed/],
-  ])("%s is refused", (_name, text, words) => {
-    expect(() => parseSoulTerms(text)).toThrow(words);
+  ])("%s is refused", (_name, text, expectedText) => {
+    expect(() => parseSoulTerms(text)).toThrow(expectedText);
   });
 
   it("may stand beside other tables", () => {

@@ -28,7 +28,7 @@ scheduling_boundaries:
   description: ""
 `;
 const change = (from: string | RegExp, to: string) => small.replace(from, to);
-const told = (yaml: string) => readSoul(yaml).issues.map(({ line, column, severity, rule }) => `${line}:${column} ${severity} ${rule}`);
+const reported = (yaml: string) => readSoul(yaml).issues.map(({ line, column, severity, rule }) => `${line}:${column} ${severity} ${rule}`);
 /** Position and the first quoted name of each issue. */
 const named = (yaml: string) =>
   readSoul(yaml).issues.map(({ line, column, message }) => `${line}:${column} ${/"([^"]+)"/.exec(message)?.[1]}`);
@@ -66,7 +66,7 @@ describe("a text that is no soul", () => {
     ["a list that does not end", "a: [\n", ["2:1"]],
     ["a quote that does not end", change("mission: m", "mission: 'm"), ["25:1"]],
   ])("%s", (_, yaml, issues) => {
-    expect(told(yaml)).toEqual(issues.map((place) => `${place} critical schema`));
+    expect(reported(yaml)).toEqual(issues.map((place) => `${place} critical schema`));
     const { document, raw, versionRange, placeOf } = readSoul(yaml);
     expect([document, raw, versionRange, placeOf(["version"])]).toEqual([null, null, null, {}]);
   });
@@ -95,7 +95,7 @@ describe("a text that is no soul", () => {
     expect(readSoul(yaml)).toMatchObject({ document: null, raw: expect.objectContaining({ allegiance: "a" }) as object });
   });
 
-  it("tells fifty mistakes at most", () => {
+  it("reports fifty mistakes at most", () => {
     expect(readSoul(small + "mission: 1\n".repeat(60)).issues).toHaveLength(50);
     expect(readSoul(`a: ${"[]".repeat(80)}`).issues).toHaveLength(50);
   });
@@ -109,7 +109,7 @@ describe("a text that is a soul", () => {
     ["with the mark of a document", `---\n${small}`, [13, 15]],
     ["with its version in quotes", change("version: v1", 'version: "v1"'), [9, 13]],
   ])("%s has no issue", (_, yaml, range) => {
-    expect(told(yaml)).toEqual([]);
+    expect(reported(yaml)).toEqual([]);
     const read = readSoul(yaml);
     expect(read.document).toMatchObject({ version: "v1", autonomy_posture: { level: "supervised" } });
     expect(read.versionRange).toEqual(range);

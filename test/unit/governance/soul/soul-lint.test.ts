@@ -249,10 +249,10 @@ describe("texts that are no soul", () => {
     ["deep braces", "{".repeat(50), "1:33", /nested too deeply/],
     ["very many fields", Array.from({ length: 12_000 }, (_, index) => `k${index}: 1`).join("\n"), "", /too many/],
     ["a key that is no text", "? [a, b]\n: c\n", "", /must be/],
-  ])("%s", (_name, yaml, place, words) => {
+  ])("%s", (_name, yaml, place, expectedText) => {
     const issues = lintSoul(yaml, terms);
-    const first = issues.find((issue) => words.test(issue.message));
-    expect(issues.map((issue) => issue.message).join("\n")).toMatch(words);
+    const first = issues.find((issue) => expectedText.test(issue.message));
+    expect(issues.map((issue) => issue.message).join("\n")).toMatch(expectedText);
     expect(first).toMatchObject({ rule: "schema", severity: "critical" });
     if (place !== "") expect(`${first?.line}:${first?.column}`).toBe(place);
     expect(readSoul(yaml).document).toBeNull();
@@ -273,10 +273,10 @@ describe("texts that are no soul", () => {
     ["too large a number", "default_timeout_seconds: 60", "default_timeout_seconds: 1e9", "11:28", /at most 86400/],
     ["a word for yes", "no_autonomous_irreversible: true", "no_autonomous_irreversible: yes", "19:31", /true or false/],
     ["a long term", "[read_files]", `[${"x".repeat(201)}]`, "7:24", /longer than 200/],
-  ])("%s", (_name, from, to, place, words) => {
+  ])("%s", (_name, from, to, place, expectedText) => {
     expect(small).toContain(from);
     const found = lintSoul(small.replace(from, to), terms).find((issue) => issue.rule === "schema");
-    expect(found).toMatchObject({ severity: "critical", message: expect.stringMatching(words) as string });
+    expect(found).toMatchObject({ severity: "critical", message: expect.stringMatching(expectedText) as string });
     expect(`${found?.line}:${found?.column}`).toBe(place);
   });
 
@@ -292,7 +292,7 @@ describe("texts that are no soul", () => {
     expect(decodeSoul(Buffer.alloc(maxSoulBytes + 1, 0x20))).toMatchObject({ severity: "critical" });
   });
 
-  it("has a place for nothing, and tells fifty issues at most", () => {
+  it("has a place for nothing, and reports fifty issues at most", () => {
     expect(readSoul("").placeOf(["version"])).toEqual({});
     const many = (line: (index: number) => string) =>
       lintSoul(`${small}${Array.from({ length: 200 }, (_, index) => `${line(index)}\n`).join("")}`, terms);

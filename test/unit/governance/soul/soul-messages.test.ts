@@ -33,7 +33,7 @@ const refusal = (work: () => unknown): unknown => {
 };
 const v2 = (yaml: string) => yaml.replace("version: v1", "version: v2");
 
-describe("what the owner is told when the soul is not changed", () => {
+describe("the owner's messages when the soul is not changed", () => {
   it("because of the text, or of what waits", () => {
     const { soul } = fixture();
     expect(refusal(() => soul.propose({ yaml: "#".repeat(200_001), ...owner }))).toEqual(["too_large"]);
@@ -94,9 +94,9 @@ describe("what the owner is told when the soul is not changed", () => {
 
   it("because the flag is off", () => {
     const { soul } = fixture({ enabled: () => false });
-    const words = ["disabled"];
-    expect(refusal(() => soul.rollback("v1"))).toEqual(words);
-    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(words);
+    const content = ["disabled"];
+    expect(refusal(() => soul.rollback("v1"))).toEqual(content);
+    expect(refusal(() => soul.propose({ yaml: pushFree, ...owner }))).toEqual(content);
     expect(soul.problem()).toBeNull();
     expect(soul.prompt()).toBeNull();
     expect(soul.restricted({} as never)).toBeNull();
@@ -338,7 +338,7 @@ describe("a host that dies during an activation", () => {
     return { base: one.base, id };
   }
 
-  it.each(["prepared", "written"] as const)("after it was %s has it taken back by the next one", (step) => {
+  it.each(["prepared", "written"] as const)("after it was %s has it rolled back by the next one", (step) => {
     const { base, id } = dying(step);
     const next = fixture({}, base);
     expect(next.soul.status()).toMatchObject({ activeVersion: "v1", versions: ["v1"], problem: null });
@@ -368,7 +368,7 @@ describe("a host that dies during an activation", () => {
 });
 
 describe("a disk that rejects writes", () => {
-  it("leaves the soul as it was, in words, and a version that was in force before where it is", () => {
+  it("leaves the soul as it was, with a message, and a version that was in force before where it is", () => {
     const one = fixture();
     one.adopt(pushFree);
     rmSync(join(one.folder, "ACTIVE"));

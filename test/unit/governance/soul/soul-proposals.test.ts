@@ -300,7 +300,7 @@ describe("two windows at once", () => {
 
 describe("an activation that fails between its steps", () => {
   const steps = ["prepared", "written"] as const;
-  it.each(steps)("is taken back when the disk refuses after it was %s", (step) => {
+  it.each(steps)("is rolled back when the disk refuses after it was %s", (step) => {
     let fail = true;
     const one = fixture({
       between: (at) => {

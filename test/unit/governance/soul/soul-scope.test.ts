@@ -89,10 +89,10 @@ describe("a scope", () => {
     [[], "read_files", false],
     [["nonsense"], "read_files", false],
     [["read_files"], "nonsense", true],
-  ])("from %j may keep %s: %s", (allowed, wish, within) => {
-    const make = () => restrict(permitting(...allowed), { name: "x", allowed_autonomous: [wish] }, deps);
-    if (within) expect(make().document.autonomy_posture.allowed_autonomous).toEqual([wish]);
-    else expect(make).toThrow(`"${wish}" would be allowed without asking`);
+  ])("from %j may keep %s: %s", (allowed, term, within) => {
+    const make = () => restrict(permitting(...allowed), { name: "x", allowed_autonomous: [term] }, deps);
+    if (within) expect(make().document.autonomy_posture.allowed_autonomous).toEqual([term]);
+    else expect(make).toThrow(`"${term}" would be allowed without asking`);
   });
 
   it("may name risk rules of its own, on or off, and those of its base while they stay on", () => {
@@ -124,8 +124,8 @@ describe("a scope", () => {
     ["irreversible jobs", { no_autonomous_irreversible: false }, /irreversible/],
     ["jobs before the set-up", { require_ready_state: false }, /before Lancelot is set up/],
     ["a rule switched off", { risk_rules: [{ name: "Administrator rights", enforced: false }] }, /no longer be enforced/],
-  ])("cannot give %s", (_name, more, words) => {
-    expect(() => restrict(base, { name: "x", ...more }, deps)).toThrow(words);
+  ])("cannot give %s", (_name, more, message) => {
+    expect(() => restrict(base, { name: "x", ...more }, deps)).toThrow(message);
   });
 
   it("cannot make a supervised soul autonomous, and names everything that would widen", () => {
@@ -196,14 +196,16 @@ describe("whatever the scope", () => {
     let tried = 0;
     let made = 0;
     fc.assert(
-      fc.property(document, scope, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, wish, subjects, text) => {
+      fc.property(document, scope, fc.array(subject, { minLength: 5, maxLength: 20 }), content, (from, options, subjects, text) => {
         tried += 1;
         const whole = compile(from);
         let narrow: ReturnType<typeof restrict>;
         try {
           const own = from.autonomy_posture.allowed_autonomous;
-          const named = wish.allowed_autonomous?.flatMap((name) => (/^\d$/.test(name) ? own.slice(Number(name), Number(name) + 1) : name));
-          narrow = restrict(whole, { ...wish, ...(named === undefined ? {} : { allowed_autonomous: named }) }, deps);
+          const named = options.allowed_autonomous?.flatMap((name) =>
+            /^\d$/.test(name) ? own.slice(Number(name), Number(name) + 1) : name,
+          );
+          narrow = restrict(whole, { ...options, ...(named === undefined ? {} : { allowed_autonomous: named }) }, deps);
         } catch (error) {
           expect(error).toBeInstanceOf(LancelotError);
           return;

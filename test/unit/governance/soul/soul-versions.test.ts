@@ -159,21 +159,21 @@ describe("a changed soul folder", () => {
 
   it.each(broken)(
     "%s: the previous soul stays active, here and after a restart, and the problem is recorded once",
-    (_name, harm, words) => {
+    (_name, harm, message) => {
       const one = fixture();
       one.adopt(pushFree);
       const before = one.soul.active();
-      const told = one.events.length;
+      const reported = one.events.length;
       harm(one);
       expect(one.soul.status()).toMatchObject({ activeVersion: "v2" });
-      expect(one.soul.status().problem).toMatch(words);
+      expect(one.soul.status().problem).toMatch(message);
       expect(one.soul.active()).toBe(before);
-      expect(one.events.slice(told)).toHaveLength(1);
+      expect(one.events.slice(reported)).toHaveLength(1);
       expect(one.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
 
       const again = beside(one);
       expect(again.soul.active()?.requiresApproval(pushing)).toBeNull();
-      expect(again.soul.status().problem).toMatch(words);
+      expect(again.soul.status().problem).toMatch(message);
       expect(again.receipts().filter((name) => name === "soul.check failure")).toHaveLength(1);
       expect(again.logged).toEqual([]);
     },

@@ -5,34 +5,34 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { anEntry, type CompilerFixture, openCompilerFixture } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
-let rooms: CompilerFixture[];
+let fixtures: CompilerFixture[];
 const open = (workspace: string, contexts = 3): CompilerFixture => {
-  const room = openCompilerFixture({ dataDir, workspace, settings: { contexts } });
-  rooms.push(room);
-  return room;
+  const fixture = openCompilerFixture({ dataDir, workspace, settings: { contexts } });
+  fixtures.push(fixture);
+  return fixture;
 };
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-contexts-"));
-  rooms = [];
+  fixtures = [];
 });
 afterEach(() => {
-  for (const room of rooms) room.close();
+  for (const fixture of fixtures) fixture.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
 describe("compiled contexts", () => {
   it("are kept with their text, and told without it, newest first", () => {
-    const room = open("/projects/a");
-    room.put([anEntry({ id: "h", block: "human", content: "Ada prefers tabs." })]);
-    const first = room.compile({ objective: "first" });
-    const second = room.compile({ objective: "second", questId: "q1" });
-    expect(room.contexts.get(first.contextId)).toEqual(first);
-    const { renderedPrompt, ...told } = second;
+    const fixture = open("/projects/a");
+    fixture.put([anEntry({ id: "h", block: "human", content: "Ada prefers tabs." })]);
+    const first = fixture.compile({ objective: "first" });
+    const second = fixture.compile({ objective: "second", questId: "q1" });
+    expect(fixture.contexts.get(first.contextId)).toEqual(first);
+    const { renderedPrompt, ...reported } = second;
     expect(renderedPrompt).toContain("Ada prefers tabs.");
-    expect(room.contexts.list({ limit: 50 }).items[0]).toEqual(told);
-    expect(room.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["second", "first"]);
-    expect(room.contexts.list({ limit: 50, questId: "q1" }).items.map(({ objective }) => objective)).toEqual(["second"]);
-    expect(room.contexts.list({ limit: 1 }).items).toHaveLength(1);
+    expect(fixture.contexts.list({ limit: 50 }).items[0]).toEqual(reported);
+    expect(fixture.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["second", "first"]);
+    expect(fixture.contexts.list({ limit: 50, questId: "q1" }).items.map(({ objective }) => objective)).toEqual(["second"]);
+    expect(fixture.contexts.list({ limit: 1 }).items).toHaveLength(1);
   });
 
   it("past the number that is kept are gone, those of other workspaces are not", () => {
@@ -52,18 +52,18 @@ describe("compiled contexts", () => {
   });
 
   it("of a deleted task go with it", () => {
-    const room = open("/projects/a");
-    room.compile({ objective: "mine", questId: "q1" });
-    room.compile({ objective: "other", questId: "q2" });
-    room.contexts.dropQuest("q1");
-    expect(room.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["other"]);
+    const fixture = open("/projects/a");
+    fixture.compile({ objective: "mine", questId: "q1" });
+    fixture.compile({ objective: "other", questId: "q2" });
+    fixture.contexts.dropQuest("q1");
+    expect(fixture.contexts.list({ limit: 50 }).items.map(({ objective }) => objective)).toEqual(["other"]);
   });
 
   it("keep a long objective to its bound, whole characters alone", () => {
-    const room = open("/projects/a");
-    const { objective, contextId } = room.compile({ objective: "👩".repeat(1_500) + "x" });
+    const fixture = open("/projects/a");
+    const { objective, contextId } = fixture.compile({ objective: "👩".repeat(1_500) + "x" });
     expect(objective).toHaveLength(2_000);
     expect(objective.isWellFormed()).toBe(true);
-    expect(room.contexts.get(contextId).objective).toBe(objective);
+    expect(fixture.contexts.get(contextId).objective).toBe(objective);
   });
 });

@@ -7,7 +7,7 @@ import { soulPrompt } from "../../../../agent-server/governance/soul/soul-prompt
 import { anEntry, anItem, type CompilerFixture, day, noon, openCompilerFixture } from "../../../support/memory/compiler-fixture.ts";
 
 let dataDir: string;
-let room: CompilerFixture;
+let fixture: CompilerFixture;
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), "lancelot-compiler-"));
   writeFileSync(
@@ -17,8 +17,11 @@ beforeAll(() => {
   writeFileSync(join(dataDir, "RULES.md"), "Answer in the language of the question.\n");
   const { document } = readSoul(readFileSync("soul/soul_versions/soul_v1.yaml", "utf8"));
   if (document === null) throw new Error("the shipped soul cannot be read");
-  room = openCompilerFixture({ dataDir, soul: { text: soulPrompt({ version: document.version, document }), version: document.version } });
-  room.put([
+  fixture = openCompilerFixture({
+    dataDir,
+    soul: { text: soulPrompt({ version: document.version, document }), version: document.version },
+  });
+  fixture.put([
     anEntry({ id: "h1", block: "human", content: "Prefers tabs to spaces." }),
     anEntry({ id: "h2", block: "human", content: "Is new to Rust.", confidence: 0.7 }),
     anEntry({ id: "r1", block: "operating_rules", content: "Run the tests before every commit." }),
@@ -68,13 +71,13 @@ beforeAll(() => {
   ]);
 });
 afterAll(() => {
-  room.close();
+  fixture.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
 it("a rich memory compiles to the text of the golden file", async () => {
-  const context = room.compile({ objective: "Port the crane scheduler to Rust.", questId: "q1" });
-  const told = context.excluded.map(({ id, reason }) => `${id}: ${reason}`).toSorted();
-  const text = `${context.renderedPrompt}\n\n=== left out\n${told.join("\n")}\n\n=== tokens\n${JSON.stringify(context.breakdown)}\n`;
+  const context = fixture.compile({ objective: "Port the crane scheduler to Rust.", questId: "q1" });
+  const reported = context.excluded.map(({ id, reason }) => `${id}: ${reason}`).toSorted();
+  const text = `${context.renderedPrompt}\n\n=== left out\n${reported.join("\n")}\n\n=== tokens\n${JSON.stringify(context.breakdown)}\n`;
   await expect(text).toMatchFileSnapshot("../../../fixtures/memory-compiled.txt");
 });

@@ -20,7 +20,7 @@ import {
 import { shuffled } from "../../../support/memory/remembered.ts";
 
 const marker = "0123456789abcdef";
-const words = fc.constantFrom(
+const message = fc.constantFrom(
   "crane",
   "port",
   "harbour",
@@ -43,7 +43,7 @@ const nasty = fc.constantFrom(
   `sk-ant-api03-${"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789".repeat(3).slice(0, 86)}-AAAAAA`,
 );
 const content = fc
-  .tuple(fc.array(words, { minLength: 1, maxLength: 30 }), fc.option(nasty, { freq: 6 }))
+  .tuple(fc.array(message, { minLength: 1, maxLength: 30 }), fc.option(nasty, { freq: 6 }))
   .map(([all, bad]) => [...all, ...(bad === null ? [] : [bad])].join(" "));
 
 /** Items by number; the text of most of them is theirs alone. */
@@ -99,7 +99,7 @@ const settingsOf = ({ cap, ...rest }: Budgets): MemorySettings =>
     block_tokens: { persona: cap, human: cap, operating_rules: cap, mission: cap, workspace_state: cap },
   });
 
-const wishes = fc.record({
+const requests = fc.record({
   objective: fc.constantFrom("", "crane port", "Where is the port of the harbour crane?", "東京", "İZMİR tests"),
   questId: fc.constantFrom(null, "q1"),
   mode: fc.constantFrom<"normal" | "crusader">("normal", "crusader"),
@@ -113,33 +113,33 @@ const soul = {
 };
 
 let folders: string[];
-let rooms: CompilerFixture[];
+let fixtures: CompilerFixture[];
 let settings = MemorySettings.parse({});
 beforeAll(() => {
   folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), "lancelot-compiler-")));
-  rooms = folders.map((dataDir) => openCompilerFixture({ dataDir, soul, settings: () => settings }));
+  fixtures = folders.map((dataDir) => openCompilerFixture({ dataDir, soul, settings: () => settings }));
 });
 afterAll(() => {
-  for (const room of rooms) room.close();
+  for (const fixture of fixtures) fixture.close();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-const fill = (room: CompilerFixture, items: readonly WantedItem[]): void => {
-  room.empty();
-  room.put(items);
+const fill = (fixture: CompilerFixture, items: readonly WantedItem[]): void => {
+  fixture.empty();
+  fixture.put(items);
 };
 
 describe("whatever is remembered", () => {
   it("budgets hold, nothing foreign, expired or flagged goes in, and each candidate is in or out with a reason", () => {
     fc.assert(
-      fc.property(memories, budgets, wishes, (items, limits, wish) => {
+      fc.property(memories, budgets, requests, (items, limits, query) => {
         settings = settingsOf(limits);
-        const [room] = rooms;
-        if (room === undefined) return;
-        fill(room, items);
-        const context = room.compile(wish);
-        withinBudgets(context, limits, wish.maxTokens);
-        goodCandidates(context, items, room, wish);
+        const [fixture] = fixtures;
+        if (fixture === undefined) return;
+        fill(fixture, items);
+        const context = fixture.compile(query);
+        withinBudgets(context, limits, query.maxTokens);
+        goodCandidates(context, items, fixture, query);
       }),
       { numRuns: 120 },
     );
@@ -147,16 +147,16 @@ describe("whatever is remembered", () => {
 
   it("the order in which it was written and its ids change no byte", () => {
     fc.assert(
-      fc.property(memories, budgets, wishes, fc.string(), (items, limits, wish, seed) => {
+      fc.property(memories, budgets, requests, fc.string(), (items, limits, query, seed) => {
         settings = settingsOf(limits);
-        const [one, other] = rooms;
+        const [one, other] = fixtures;
         if (one === undefined || other === undefined) return;
         fill(one, items);
         const renamed = items.map((item, index) => ({ ...item, id: `${String(999 - index)}-${item.id}` }));
         fill(other, shuffled(renamed, seed));
-        const { renderedPrompt, tokenEstimate, breakdown } = one.compile(wish);
-        expect(other.compile(wish)).toMatchObject({ renderedPrompt, tokenEstimate, breakdown });
-        expect(one.compile(wish).renderedPrompt).toBe(renderedPrompt);
+        const { renderedPrompt, tokenEstimate, breakdown } = one.compile(query);
+        expect(other.compile(query)).toMatchObject({ renderedPrompt, tokenEstimate, breakdown });
+        expect(one.compile(query).renderedPrompt).toBe(renderedPrompt);
       }),
       { numRuns: 120 },
     );
@@ -175,7 +175,7 @@ function withinBudgets(context: CompiledContext, limits: Budgets, maxTokens: num
 function goodCandidates(
   context: CompiledContext,
   items: readonly WantedItem[],
-  room: CompilerFixture,
+  fixture: CompilerFixture,
   { questId, chat }: { questId: string | null; chat: { small: boolean } | undefined },
 ): void {
   const { includedItemIds: included, excluded, renderedPrompt } = context;
@@ -195,7 +195,7 @@ function goodCandidates(
       expect(seen && lasting).toBe(true);
       if (item.tier === "working") expect(ofTask).toBe(true);
       expect(item.kind === "message" && item.tier === "episodic").toBe(false);
-      expect(room.filter(item.content)).toBeNull();
+      expect(fixture.filter(item.content)).toBeNull();
       if (chat !== undefined) expect(item.content).not.toContain(marker);
       expect(renderedPrompt).toContain(`- ${oneLine(item.content)}`);
     } else if (item.content.startsWith(`n${item.id.slice(1)}n `)) {

@@ -44,8 +44,8 @@ function commit(of: { before: string | null; after?: string | null; author?: str
     .prepare("INSERT INTO memory_images (commit_id, item_id, number, op, before, after, reason) VALUES (?, 'i', 0, 'delete', ?, ?, 'r')")
     .run(id, image(of.before), image(of.after));
 }
-const kept = (found: readonly Found[], told: readonly StoredItem[] = []): string[] =>
-  createRemovedContentFilter(storage, workspace)(found, told).kept.map(({ text }) => text);
+const kept = (found: readonly Found[], reported: readonly StoredItem[] = []): string[] =>
+  createRemovedContentFilter(storage, workspace)(found, reported).kept.map(({ text }) => text);
 
 describe("what the owner took back", () => {
   it.each<[string, string, string, boolean]>([

@@ -27,18 +27,18 @@ describe("secrets", () => {
   it.each(Object.keys(secretDisguises))("are taken out when they are written %s", (name) => {
     const disguise = secretDisguises[name];
     if (disguise === undefined) throw new Error(name);
-    const told = samples.flatMap(({ kind, text, secret }) => {
+    const reported = samples.flatMap(({ kind, text, secret }) => {
       const disguised = disguise(text);
       const whole = `The value of the staging server is kept here: ${disguised}\nIt was written down on Monday.`;
       const clean = scrub(whole, redactor);
       return tells(clean, secret, disguised) ? [`${kind}: ${clean.slice(0, 200)}`] : [];
     });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it("inside two disguises", () => {
     const names = ["in base64", "in hexadecimal", "with percent signs", "backwards", "in rot13"] as const;
-    const told = samples.flatMap(({ kind, text, secret }) =>
+    const reported = samples.flatMap(({ kind, text, secret }) =>
       names.flatMap((outer) =>
         (["in base64", "in hexadecimal", "backwards"] as const).flatMap((inner) => {
           const disguised = secretDisguises[outer]?.(secretDisguises[inner]?.(text) ?? "") ?? "";
@@ -47,7 +47,7 @@ describe("secrets", () => {
         }),
       ),
     );
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it("packed", () => {

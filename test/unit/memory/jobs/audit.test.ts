@@ -1,34 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
-let room: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => (room = openUpkeepFixture(wish));
+let fixture: UpkeepFixture;
+const open = (options: UpkeepOptions = {}): UpkeepFixture => (fixture = openUpkeepFixture(options));
 beforeEach(() => void open());
-afterEach(() => room.remove());
-const audit = () => room.jobs.runJob("memory_integrity_audit", new AbortController().signal);
-const sql = (text: string, ...values: unknown[]) => room.storage.db.prepare(text).run(...values);
+afterEach(() => fixture.remove());
+const audit = () => fixture.jobs.runJob("memory_integrity_audit", new AbortController().signal);
+const sql = (text: string, ...values: unknown[]) => fixture.storage.db.prepare(text).run(...values);
 
 const end = { questId: "q1", title: "t", outcome: "done" as const, actions: [], durationMs: 1_000 };
 
 describe("memory as it should be", () => {
   it("is found well, also after rollbacks, and says what was checked", async () => {
-    const { commitId } = room.keep({ content: "one" });
-    room.keep({ content: "two" });
-    room.commits.rollback({ commitId, reason: "no" }, owner, null);
-    room.conversation.say("q1", "user", "hello", room.clock.now);
-    room.episodes.questEnded(end);
+    const { commitId } = fixture.keep({ content: "one" });
+    fixture.keep({ content: "two" });
+    fixture.commits.rollback({ commitId, reason: "no" }, owner, null);
+    fixture.conversation.say("q1", "user", "hello", fixture.clock.now);
+    fixture.episodes.questEnded(end);
     const { last } = await audit();
     expect(last).toMatchObject({
       status: "run",
       detail: expect.stringMatching(/^Checked 4 commits .* 3 items .*No problems found\.$/u) as string,
     });
-    expect(room.jobs.problem()).toBeNull();
-    expect(room.receipts("memory.index_repaired")).toEqual([]);
+    expect(fixture.jobs.problem()).toBeNull();
+    expect(fixture.receipts("memory.index_repaired")).toEqual([]);
   });
 });
 
 describe("what must not be", () => {
-  it.each<[string, (room: UpkeepFixture) => void, RegExp]>([
+  it.each<[string, (fixture: UpkeepFixture) => void, RegExp]>([
     [
       "a commit without a receipt",
       () => sql("UPDATE memory_commits SET receipt_id = NULL WHERE seq = 1"),
@@ -66,21 +66,21 @@ describe("what must not be", () => {
       },
       /quarantine_\S+ is already in memory/u,
     ],
-  ])("is told: %s", async (_name, harm, words) => {
-    room.keep({ content: "one" });
-    room.keep({ content: "two" });
-    harm(room);
+  ])("is told: %s", async (_name, harm, message) => {
+    fixture.keep({ content: "one" });
+    fixture.keep({ content: "two" });
+    harm(fixture);
     const { last } = await audit();
     expect(last?.status).toBe("failed");
-    expect(last?.detail).toMatch(words);
-    expect(room.jobs.problem()).toBe(last?.detail);
-    expect(room.receipts("memory_job_failed")).toMatchObject([
+    expect(last?.detail).toMatch(message);
+    expect(fixture.jobs.problem()).toBe(last?.detail);
+    expect(fixture.receipts("memory_job_failed")).toMatchObject([
       { status: "failure", errorMessage: last?.detail, inputs: { job: "memory_integrity_audit" } },
     ]);
   });
 
   it("is told: a block over its cap", async () => {
-    room.remove();
+    fixture.remove();
     open({ blocks: () => [{ block: "human", tokens: 500, cap: 400 }] });
     expect((await audit()).last).toMatchObject({
       status: "failed",
@@ -89,10 +89,10 @@ describe("what must not be", () => {
   });
 
   it("is told as long as it is there", async () => {
-    room.keep({ content: "one" });
+    fixture.keep({ content: "one" });
     sql("UPDATE memory_commits SET receipt_id = NULL");
     await audit();
-    room.clock.now += 10 * 86_400_000;
+    fixture.clock.now += 10 * 86_400_000;
     expect((await audit()).last?.status).toBe("failed");
   });
 });
@@ -103,35 +103,35 @@ describe("what is derived is put right", () => {
     ["an entry too many", "INSERT INTO memory_fts (rowid, words, facets) VALUES (999, 'ghost', '')"],
     ["all of it gone", "DELETE FROM memory_fts"],
   ])("%s", async (_name, harm) => {
-    for (const content of ["the zeppelin flies", "the port is 8443"]) room.keep({ content });
+    for (const content of ["the zeppelin flies", "the port is 8443"]) fixture.keep({ content });
     sql(harm);
     const { last } = await audit();
     expect(last).toMatchObject({
       status: "run",
       detail: expect.stringMatching(/Repaired: \d entr(?:y|ies) of the index/u) as string,
     });
-    expect(room.found("zeppelin")).toHaveLength(1);
-    expect(room.found("ghost")).toEqual([]);
-    expect(room.receipts("memory.index_repaired")).toHaveLength(1);
+    expect(fixture.found("zeppelin")).toHaveLength(1);
+    expect(fixture.found("ghost")).toEqual([]);
+    expect(fixture.receipts("memory.index_repaired")).toHaveLength(1);
     expect((await audit()).last?.detail).not.toContain("Repaired");
   });
 
   it("an entry that says something else is found by its sample", async () => {
-    for (let index = 0; index < 30; index += 1) room.keep({ content: `fact number ${String(index)} about walnuts` });
+    for (let index = 0; index < 30; index += 1) fixture.keep({ content: `fact number ${String(index)} about walnuts` });
     sql("DELETE FROM memory_fts WHERE rowid = 25");
     sql("INSERT INTO memory_fts (rowid, words, facets) VALUES (25, 'nonsense', '')");
     expect((await audit()).last?.detail).toContain("1 entry of the index");
   });
 
   it("references to messages that are gone are removed, and what dead windows left open is dropped", async () => {
-    room.conversation.say("q1", "user", "hello", room.clock.now);
-    room.episodes.keepMessages("q1");
-    room.conversation.remove(() => true);
-    const { commitId } = room.commits.begin({ by: "agent", questId: null }, "left");
+    fixture.conversation.say("q1", "user", "hello", fixture.clock.now);
+    fixture.episodes.keepMessages("q1");
+    fixture.conversation.remove(() => true);
+    const { commitId } = fixture.commits.begin({ by: "agent", questId: null }, "left");
     sql("UPDATE memory_commits SET host_id = 'dead'");
     const { last } = await audit();
     expect(last?.detail).toMatch(/Repaired: 1 open commit .*, 1 reference /u);
-    expect(room.items()).toEqual([]);
-    expect(room.commits.get(commitId).status).toBe("abandoned");
+    expect(fixture.items()).toEqual([]);
+    expect(fixture.commits.get(commitId).status).toBe("abandoned");
   });
 });

@@ -1,37 +1,37 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { condense } from "../../../../agent-server/memory/jobs/compact-working.ts";
-import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { openUpkeepFixture, owner, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
-let room: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => (room = openUpkeepFixture(wish));
+let fixture: UpkeepFixture;
+const open = (options: UpkeepOptions = {}): UpkeepFixture => (fixture = openUpkeepFixture(options));
 beforeEach(() => void open());
-afterEach(() => room.remove());
+afterEach(() => fixture.remove());
 const hour = 3_600_000;
-const run = (signal = new AbortController().signal) => room.jobs.runJob("memory_compact_working", signal);
+const run = (signal = new AbortController().signal) => fixture.jobs.runJob("memory_compact_working", signal);
 const note = (content: string, questId = "q1", ttlSeconds = 7_200): string => {
   const by = { by: "agent" as const, questId };
-  return room.keep({ content, target: "working", namespace: `quest:${questId}`, kind: "note", ttlSeconds }, by).commitId;
+  return fixture.keep({ content, target: "working", namespace: `quest:${questId}`, kind: "note", ttlSeconds }, by).commitId;
 };
 
 describe("working memory past its time", () => {
   it("is removed with its words in the index and a receipt that names it, and takes no snapshot's place", async () => {
     note("the frobnicator is broken", "q1", 3_600);
     note("still true", "q1", 7_200);
-    const before = room.commits.list({ limit: 10 }).items.length;
-    const gone = room.items()[0]?.id;
-    room.clock.now += hour;
+    const before = fixture.commits.list({ limit: 10 }).items.length;
+    const gone = fixture.items()[0]?.id;
+    fixture.clock.now += hour;
     expect((await run()).last).toMatchObject({ status: "run", detail: expect.stringContaining("1 expired item") as string });
-    expect(room.items().map(({ content }) => content)).toEqual(["still true"]);
-    expect(room.found("frobnicator")).toEqual([]);
-    expect(room.receipts("memory.expired")).toMatchObject([{ outputs: { items: [gone] }, questId: null }]);
-    expect(room.commits.list({ limit: 10 }).items).toHaveLength(before);
+    expect(fixture.items().map(({ content }) => content)).toEqual(["still true"]);
+    expect(fixture.found("frobnicator")).toEqual([]);
+    expect(fixture.receipts("memory.expired")).toMatchObject([{ outputs: { items: [gone] }, questId: null }]);
+    expect(fixture.commits.list({ limit: 10 }).items).toHaveLength(before);
   });
 
   it("of every workspace is removed, in as many batches as it takes", async () => {
-    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
+    const other = openUpkeepFixture({ dataDir: fixture.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere", target: "working", ttlSeconds: 60 }, owner);
     other.close();
-    room.commits.apply(
+    fixture.commits.apply(
       Array.from({ length: 450 }, (_, index) => ({
         ...{ op: "insert", target: "working", namespace: "workspace", selector: null, content: `note ${String(index)}`, kind: "note" },
         ...{ tags: [], confidence: 0.8, provenance: { source: "agent" }, reason: "r", ttlSeconds: 60 },
@@ -39,17 +39,17 @@ describe("working memory past its time", () => {
       owner,
       { reason: "many", parentId: null },
     );
-    room.clock.now += hour;
+    fixture.clock.now += hour;
     await run();
-    expect(room.items()).toEqual([]);
-    expect(room.receipts("memory.expired")).toHaveLength(3);
+    expect(fixture.items()).toEqual([]);
+    expect(fixture.receipts("memory.expired")).toHaveLength(3);
   });
 });
 
 describe("a long thread", () => {
   const fill = (count: number, from = 0): void => {
     for (let index = from; index < from + count; index += 1) {
-      room.clock.now += 1_000;
+      fixture.clock.now += 1_000;
       note(`finding ${String(index)}: module ${String(index)} is sound`, "q1", 7 * 24 * 3_600);
     }
   };
@@ -57,21 +57,21 @@ describe("a long thread", () => {
   it("becomes one note and its newest ones, as one commit that can be rolled back", async () => {
     fill(20);
     note("another task", "q2", 7 * 24 * 3_600);
-    room.clock.now += 2 * hour;
-    const before = room.items().map(({ id }) => id);
+    fixture.clock.now += 2 * hour;
+    const before = fixture.items().map(({ id }) => id);
     const { last } = await run();
     expect(last?.detail).toContain("12 older notes of 1 task");
-    const items = room.items();
+    const items = fixture.items();
     expect(items).toHaveLength(10);
     const summary = items.find(({ kind }) => kind === "summary");
     expect(summary).toMatchObject({ tier: "working", namespace: "quest:q1", provenance: { source: "agent" }, questId: "q1" });
     expect(summary?.content).toMatch(/^12 earlier notes:\n- finding 0: module 0 is sound\n/u);
     expect(items.map(({ content }) => content)).toContain("finding 19: module 19 is sound");
-    const [commit] = room.commits.list({ limit: 1 }).items;
+    const [commit] = fixture.commits.list({ limit: 1 }).items;
     expect(commit).toMatchObject({ author: "system", changes: 13 });
-    room.commits.rollback({ commitId: commit?.id ?? "", reason: "no" }, owner, null);
+    fixture.commits.rollback({ commitId: commit?.id ?? "", reason: "no" }, owner, null);
     expect(
-      room
+      fixture
         .items()
         .map(({ id }) => id)
         .toSorted(),
@@ -80,17 +80,17 @@ describe("a long thread", () => {
 
   it("is left alone while it is short, or still being written", async () => {
     fill(15);
-    room.clock.now += 2 * hour;
+    fixture.clock.now += 2 * hour;
     await run();
-    expect(room.items()).toHaveLength(15);
+    expect(fixture.items()).toHaveLength(15);
     fill(10, 15);
     await run();
-    expect(room.items().filter(({ kind }) => kind === "summary")).toHaveLength(1);
-    expect(room.items().filter(({ kind }) => kind === "note").length).toBeGreaterThanOrEqual(10);
+    expect(fixture.items().filter(({ kind }) => kind === "summary")).toHaveLength(1);
+    expect(fixture.items().filter(({ kind }) => kind === "note").length).toBeGreaterThanOrEqual(10);
   });
 
   it("is told by a model where one is given, and not changed where its notes change meanwhile", async () => {
-    room.remove();
+    fixture.remove();
     let meanwhile = (): void => undefined;
     open({
       summarize: async () => {
@@ -99,20 +99,20 @@ describe("a long thread", () => {
       },
     });
     fill(20);
-    room.clock.now += 2 * hour;
-    const [first] = room.items();
+    fixture.clock.now += 2 * hour;
+    const [first] = fixture.items();
     meanwhile = () => {
       meanwhile = () => undefined;
-      room.keep(
+      fixture.keep(
         { op: "replace", selector: first?.id ?? "", content: "finding 0: broken", target: "working", namespace: "quest:q1" },
         { by: "agent", questId: "q1" },
       );
     };
     await run();
-    expect(room.items().filter(({ kind }) => kind === "summary")).toEqual([]);
-    room.clock.now += 2 * hour;
+    expect(fixture.items().filter(({ kind }) => kind === "summary")).toEqual([]);
+    fixture.clock.now += 2 * hour;
     await run();
-    expect(room.items().filter(({ kind }) => kind === "summary")).toMatchObject([{ content: "All modules are sound." }]);
+    expect(fixture.items().filter(({ kind }) => kind === "summary")).toMatchObject([{ content: "All modules are sound." }]);
   });
 });
 

@@ -37,36 +37,36 @@ describe("what an item counts", () => {
 });
 
 describe("the job", () => {
-  let room: UpkeepFixture;
-  beforeEach(() => void (room = openUpkeepFixture()));
-  afterEach(() => room.remove());
-  const run = () => room.jobs.runJob("memory_decay_archival", new AbortController().signal);
-  const weights = () => Object.fromEntries(room.items().map(({ content, weight }) => [content, weight]));
+  let fixture: UpkeepFixture;
+  beforeEach(() => void (fixture = openUpkeepFixture()));
+  afterEach(() => fixture.remove());
+  const run = () => fixture.jobs.runJob("memory_decay_archival", new AbortController().signal);
+  const weights = () => Object.fromEntries(fixture.items().map(({ content, weight }) => [content, weight]));
 
   it("lets what nobody confirmed count less, without a commit, and once however often it runs", async () => {
-    room.keep({ content: "agent's" });
-    room.keep({ content: "owner's", provenance: { source: "user" } });
-    room.keep({ content: "core", target: "core:mission" });
-    const commits = room.commits.list({ limit: 10 }).items.length;
-    room.clock.now += 90 * day;
+    fixture.keep({ content: "agent's" });
+    fixture.keep({ content: "owner's", provenance: { source: "user" } });
+    fixture.keep({ content: "core", target: "core:mission" });
+    const commits = fixture.commits.list({ limit: 10 }).items.length;
+    fixture.clock.now += 90 * day;
     const first = await run();
     expect(weights()).toEqual({ "agent's": 0.4, "owner's": 0.8, core: 0.8 });
     expect(first.last).toMatchObject({ status: "run", detail: expect.stringContaining("1 of 2 archival items") as string });
     await run();
     await run();
     expect(weights()["agent's"]).toBe(0.4);
-    expect(room.commits.list({ limit: 10 }).items).toHaveLength(commits);
-    expect(room.items().every(({ version }) => version === 1)).toBe(true);
-    room.clock.now += 90 * day;
+    expect(fixture.commits.list({ limit: 10 }).items).toHaveLength(commits);
+    expect(fixture.items().every(({ version }) => version === 1)).toBe(true);
+    fixture.clock.now += 90 * day;
     await run();
     expect(weights()["agent's"]).toBe(0.2);
   });
 
-  it("gives back its weight to what is confirmed again", async () => {
-    room.keep({ content: "The port is 8443." });
-    room.clock.now += 900 * day;
+  it("restores the weight of a confirmed item", async () => {
+    fixture.keep({ content: "The port is 8443." });
+    fixture.clock.now += 900 * day;
     await run();
-    room.keep({ content: "the port is 8443." });
+    fixture.keep({ content: "the port is 8443." });
     await run();
     expect(weights()).toEqual({ "The port is 8443.": 0.8 });
   });

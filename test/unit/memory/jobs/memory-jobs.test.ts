@@ -1,80 +1,80 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryJob, MemoryJobName } from "../../../../agent-server/contract/memory.ts";
 import { memoryMethods } from "../../../../agent-server/contract/memory-methods.ts";
-import { Conversation, openUpkeepFixture, type UpkeepFixture, type UpkeepWish } from "../../../support/memory/upkeep-fixture.ts";
+import { Conversation, openUpkeepFixture, type UpkeepFixture, type UpkeepOptions } from "../../../support/memory/upkeep-fixture.ts";
 
-const rooms: UpkeepFixture[] = [];
-let room: UpkeepFixture;
-const open = (wish: UpkeepWish = {}): UpkeepFixture => {
-  const made = openUpkeepFixture(wish);
-  rooms.push(made);
+const fixtures: UpkeepFixture[] = [];
+let fixture: UpkeepFixture;
+const open = (request: UpkeepOptions = {}): UpkeepFixture => {
+  const made = openUpkeepFixture(request);
+  fixtures.push(made);
   return made;
 };
-beforeEach(() => void (room = open()));
+beforeEach(() => void (fixture = open()));
 afterEach(() => {
-  for (const one of rooms.splice(0)) one.remove();
+  for (const one of fixtures.splice(0)) one.remove();
 });
 const go = () => new AbortController().signal;
 const day = 86_400_000;
 
 it("the names and the other name of a job are those of the contract", () => {
-  expect(room.jobs.jobs().map((job) => MemoryJob.parse(job).name)).toEqual(MemoryJobName.options);
+  expect(fixture.jobs.jobs().map((job) => MemoryJob.parse(job).name)).toEqual(MemoryJobName.options);
   expect(memoryMethods["memory.runJob"].params.parse({ name: "memory_cleanup" })).toEqual({ name: "memory_compact_working" });
   expect(memoryMethods["memory.runJob"].params.safeParse({ name: "memory_other" }).success).toBe(false);
 });
 
 describe("maintaining", () => {
   it("runs each job at its time, once, with a receipt each", async () => {
-    await room.jobs.maintain(go());
-    expect(room.receipts("memory_job_run").map(({ inputs }) => inputs["job"])).toEqual([...MemoryJobName.options].toReversed());
-    expect(room.receipts("memory_job_run")).toEqual(
+    await fixture.jobs.maintain(go());
+    expect(fixture.receipts("memory_job_run").map(({ inputs }) => inputs["job"])).toEqual([...MemoryJobName.options].toReversed());
+    expect(fixture.receipts("memory_job_run")).toEqual(
       expect.arrayContaining([expect.objectContaining({ questId: null, actionType: "system" })]),
     );
-    await room.jobs.maintain(go());
-    expect(room.receipts("memory_job_run")).toHaveLength(4);
-    room.clock.now += 3_600_000;
-    await room.jobs.maintain(go());
-    expect(room.receipts("memory_job_run")).toHaveLength(5);
-    room.clock.now += day;
-    await room.jobs.maintain(go());
-    expect(room.receipts("memory_job_run")).toHaveLength(9);
+    await fixture.jobs.maintain(go());
+    expect(fixture.receipts("memory_job_run")).toHaveLength(4);
+    fixture.clock.now += 3_600_000;
+    await fixture.jobs.maintain(go());
+    expect(fixture.receipts("memory_job_run")).toHaveLength(5);
+    fixture.clock.now += day;
+    await fixture.jobs.maintain(go());
+    expect(fixture.receipts("memory_job_run")).toHaveLength(9);
   });
 
   it("is done by one window at a time, and what it does is done for the others of the workspace", async () => {
-    const other = open({ dataDir: room.dataDir });
-    await Promise.all([room.jobs.maintain(go()), other.jobs.maintain(go()), room.jobs.maintain(go())]);
+    const other = open({ dataDir: fixture.dataDir });
+    await Promise.all([fixture.jobs.maintain(go()), other.jobs.maintain(go()), fixture.jobs.maintain(go())]);
     await other.jobs.maintain(go());
-    expect(room.receipts("memory_job_run")).toHaveLength(4);
-    expect(room.receipts("memory_job_skipped")).toEqual([]);
+    expect(fixture.receipts("memory_job_run")).toHaveLength(4);
+    expect(fixture.receipts("memory_job_skipped")).toEqual([]);
   });
 
   it("of one workspace leaves that of another to its own windows", async () => {
-    const other = open({ dataDir: room.dataDir, workspace: "/projects/b" });
-    await room.jobs.maintain(go());
+    const other = open({ dataDir: fixture.dataDir, workspace: "/projects/b" });
+    await fixture.jobs.maintain(go());
     expect(other.jobs.jobs().every(({ last }) => last === null)).toBe(true);
     await other.jobs.maintain(go());
-    expect(room.receipts("memory_job_run")).toHaveLength(8);
+    expect(fixture.receipts("memory_job_run")).toHaveLength(8);
   });
 
-  it("does nothing while memory is switched off, or when it is told to stop", async () => {
+  it("does nothing while memory is turned off, or when it is stopped", async () => {
     const off = open({ enabled: () => false });
     await off.jobs.maintain(go());
     expect(off.jobs.jobs().every(({ last, nextAt }) => last === null && nextAt === null)).toBe(true);
-    await room.jobs.maintain(AbortSignal.abort());
-    expect(room.jobs.jobs().every(({ last }) => last === null)).toBe(true);
+    await fixture.jobs.maintain(AbortSignal.abort());
+    expect(fixture.jobs.jobs().every(({ last }) => last === null)).toBe(true);
   });
 
-  it("goes on with the other jobs when one fails, and tries that one again at its next time", async () => {
-    room.storage.db.exec("ALTER TABLE memory_words RENAME TO away");
-    await room.jobs.maintain(go());
-    expect(room.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "failed"]);
-    const [failed] = room.receipts("memory_job_failed");
+  it("continues with the other jobs when one fails, and tries that one again at its next time", async () => {
+    fixture.storage.db.exec("ALTER TABLE memory_words RENAME TO away");
+    await fixture.jobs.maintain(go());
+    expect(fixture.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "failed"]);
+    const [failed] = fixture.receipts("memory_job_failed");
     expect(failed).toMatchObject({ status: "failure", errorMessage: "An internal error stopped it; the log says more." });
-    expect(room.told.problems).toHaveLength(1);
-    room.storage.db.exec("ALTER TABLE away RENAME TO memory_words");
-    room.clock.now += day;
-    await room.jobs.maintain(go());
-    expect(room.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "run"]);
+    expect(fixture.reported.problems).toHaveLength(1);
+    fixture.storage.db.exec("ALTER TABLE away RENAME TO memory_words");
+    fixture.clock.now += day;
+    await fixture.jobs.maintain(go());
+    expect(fixture.jobs.jobs().map(({ last }) => last?.status)).toEqual(["run", "run", "run", "run"]);
   });
 });
 
@@ -87,7 +87,7 @@ describe("a job that is run by hand", () => {
     const conversation = new Conversation();
     for (let index = 0; index < 12; index += 1) conversation.say("q1", "user", `words ${String(index)}`, index + 1);
     const slow = open({
-      dataDir: room.dataDir,
+      dataDir: fixture.dataDir,
       conversation,
       summarize: async () => {
         begun();
@@ -97,16 +97,16 @@ describe("a job that is run by hand", () => {
     });
     const running = slow.jobs.runJob("memory_summarize_episodic", go());
     await started;
-    const skipped = await room.jobs.runJob("memory_decay_archival", go());
+    const skipped = await fixture.jobs.runJob("memory_decay_archival", go());
     expect(skipped.last).toMatchObject({ status: "skipped", detail: expect.stringContaining("Another window") as string });
-    expect(skipped.nextAt).toBe(new Date(room.clock.now).toISOString());
-    expect(room.receipts("memory_job_skipped")).toMatchObject([{ status: "cancelled", inputs: { job: "memory_decay_archival" } }]);
+    expect(skipped.nextAt).toBe(new Date(fixture.clock.now).toISOString());
+    expect(fixture.receipts("memory_job_skipped")).toMatchObject([{ status: "cancelled", inputs: { job: "memory_decay_archival" } }]);
     release();
     expect((await running).last?.status).toBe("run");
-    expect((await room.jobs.runJob("memory_decay_archival", go())).last?.status).toBe("run");
+    expect((await fixture.jobs.runJob("memory_decay_archival", go())).last?.status).toBe("run");
   });
 
-  it("that is stopped is skipped, keeps what it did, and goes on the next time", async () => {
+  it("that is stopped is skipped, keeps its results, and continues the next time", async () => {
     const stop = new AbortController();
     const conversation = new Conversation();
     for (const questId of ["q1", "q2"]) conversation.say(questId, "user", `words of ${questId}`, 1);
@@ -126,8 +126,8 @@ describe("a job that is run by hand", () => {
 
   it("runs after the one that is running", async () => {
     const [first, second] = await Promise.all([
-      room.jobs.runJob("memory_compact_working", go()),
-      room.jobs.runJob("memory_decay_archival", go()),
+      fixture.jobs.runJob("memory_compact_working", go()),
+      fixture.jobs.runJob("memory_decay_archival", go()),
     ]);
     expect([first.last?.status, second.last?.status]).toEqual(["run", "run"]);
   });
@@ -136,20 +136,20 @@ describe("a job that is run by hand", () => {
 describe("summaries of tasks that ended", () => {
   it("are written for those that ended while nobody looked, and not for those that run", async () => {
     for (let index = 0; index < 1_200; index += 1)
-      room.conversation.say(`q${String(index % 30)}`, "user", `words ${String(index)}`, 1_000 + Math.floor(index / 700));
-    room.conversation.running.add("q3");
-    const { last } = await room.jobs.runJob("memory_summarize_episodic", go());
+      fixture.conversation.say(`q${String(index % 30)}`, "user", `words ${String(index)}`, 1_000 + Math.floor(index / 700));
+    fixture.conversation.running.add("q3");
+    const { last } = await fixture.jobs.runJob("memory_summarize_episodic", go());
     expect(last?.detail).toMatch(/29 .*29 summaries/u);
-    expect(room.items().filter(({ kind }) => kind === "message")).toHaveLength(1_160);
-    room.clock.now += day;
-    expect((await room.jobs.runJob("memory_summarize_episodic", go())).last?.detail).toContain("No task ended");
+    expect(fixture.items().filter(({ kind }) => kind === "message")).toHaveLength(1_160);
+    fixture.clock.now += day;
+    expect((await fixture.jobs.runJob("memory_summarize_episodic", go())).last?.detail).toContain("No task ended");
   });
 });
 
 it("only the last runs are kept", async () => {
   for (let index = 0; index < 60; index += 1) {
-    room.clock.now += 3_600_000;
-    await room.jobs.runJob("memory_compact_working", go());
+    fixture.clock.now += 3_600_000;
+    await fixture.jobs.runJob("memory_compact_working", go());
   }
-  expect(room.storage.db.prepare("SELECT count(*) FROM memory_job_runs").pluck().get()).toBe(50);
+  expect(fixture.storage.db.prepare("SELECT count(*) FROM memory_job_runs").pluck().get()).toBe(50);
 });

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { openSearchFixture } from "../../../support/memory/search-fixture.ts";
 
-let room: ReturnType<typeof openSearchFixture>;
+let fixture: ReturnType<typeof openSearchFixture>;
 beforeEach(() => {
-  room = openSearchFixture();
+  fixture = openSearchFixture();
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 describe("any string is a query", () => {
   const nasty = [
@@ -39,10 +39,10 @@ describe("any string is a query", () => {
     "ﷺ",
   ];
   it.each(nasty)("%j", (query) => {
-    room.put("a", `a harbour ${query} b`);
-    expect(room.find(query).found.length).toBeLessThanOrEqual(1);
-    expect(room.ids(`harbour ${query}`).length).toBeLessThanOrEqual(1);
-    expect(room.search.meant(query, null).candidates.length).toBeLessThanOrEqual(1);
+    fixture.put("a", `a harbour ${query} b`);
+    expect(fixture.find(query).found.length).toBeLessThanOrEqual(1);
+    expect(fixture.ids(`harbour ${query}`).length).toBeLessThanOrEqual(1);
+    expect(fixture.search.meant(query, null).candidates.length).toBeLessThanOrEqual(1);
   });
 
   it("never throws, for any text and any query", () => {
@@ -54,14 +54,14 @@ describe("any string is a query", () => {
     const text = fc.array(unit, { maxLength: 12 }).map((some) => some.join(""));
     fc.assert(
       fc.property(text, text, fc.string({ maxLength: 5 }), (content, query, tag) => {
-        room.put("a", content, { tags: [tag] });
-        for (const wish of [{}, { tags: [tag] }, { namespace: tag }, { questId: tag }]) {
-          for (const { snippet, score: points } of room.find(query, wish).found) {
+        fixture.put("a", content, { tags: [tag] });
+        for (const filters of [{}, { tags: [tag] }, { namespace: tag }, { questId: tag }]) {
+          for (const { snippet, score: points } of fixture.find(query, filters).found) {
             expect(snippet.length).toBeLessThan(260);
             expect(points).toBeGreaterThanOrEqual(0);
           }
         }
-        room.search.meant(query, null);
+        fixture.search.meant(query, null);
       }),
       { numRuns: 150 },
     );
@@ -73,9 +73,9 @@ describe("any string is a query", () => {
     ["one word without end", "a".repeat(10_000_000)],
     ["every word another", Array.from({ length: 500_000 }, (_, index) => `word${index}`).join(" ")],
   ])("%s", (_, query) => {
-    room.put("a", "the harbour pilot");
-    expect(room.find(query).found.length).toBeLessThanOrEqual(1);
-    room.put("b", query);
-    expect(room.ids("pilot")).toEqual(["a"]);
+    fixture.put("a", "the harbour pilot");
+    expect(fixture.find(query).found.length).toBeLessThanOrEqual(1);
+    fixture.put("b", query);
+    expect(fixture.ids("pilot")).toEqual(["a"]);
   });
 });

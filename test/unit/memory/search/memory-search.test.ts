@@ -4,13 +4,13 @@ import "../../../support/properties.ts";
 import { score } from "../../../../agent-server/memory/search/search-ranking.ts";
 import { minScore } from "../../../../agent-server/memory/search/memory-search.ts";
 import { tidyMemoryIndex } from "../../../../agent-server/memory/search/text-index.ts";
-import { day, now, openSearchFixture, wishOf } from "../../../support/memory/search-fixture.ts";
+import { day, now, openSearchFixture, searchQuery } from "../../../support/memory/search-fixture.ts";
 
-let room: ReturnType<typeof openSearchFixture>;
+let fixture: ReturnType<typeof openSearchFixture>;
 beforeEach(() => {
-  room = openSearchFixture({ texts: { "message:m1": "We agreed that the harbour pilot speaks Dutch." } });
+  fixture = openSearchFixture({ texts: { "message:m1": "We agreed that the harbour pilot speaks Dutch." } });
 });
-afterEach(() => room.close());
+afterEach(() => fixture.close());
 
 describe("finding", () => {
   const facts = {
@@ -27,7 +27,7 @@ describe("finding", () => {
     cpp: "C++ bindings are built by CMake",
   };
   beforeEach(() => {
-    for (const [id, text] of Object.entries(facts)) room.put(id, text);
+    for (const [id, text] of Object.entries(facts)) fixture.put(id, text);
   });
 
   it.each<[string, keyof typeof facts]>([
@@ -64,86 +64,86 @@ describe("finding", () => {
     ["user -null", "snake"],
     ["user NOT cart.js", "snake"],
   ])("%s", (query, expected) => {
-    expect(room.ids(query)[0]).toBe(expected);
+    expect(fixture.ids(query)[0]).toBe(expected);
   });
 
   it.each(['"port listens"', "port -staging -测试 -8443", "zzzzqq", '"tabs spaces"'])("nothing for %s", (query) => {
-    expect(room.ids(query)).toEqual([]);
+    expect(fixture.ids(query)).toEqual([]);
   });
 
   it("prefers what has all of the words, and gives what has some", () => {
-    room.put("both", "The port of the database is 5432");
-    const ids = room.ids("database port");
+    fixture.put("both", "The port of the database is 5432");
+    const ids = fixture.ids("database port");
     expect(ids[0]).toBe("both");
     expect(ids).toEqual(expect.arrayContaining(["port", "pg"]));
   });
 
   it("shows the part of a long text that answers", () => {
-    room.put("long", `${"Nothing of interest here. ".repeat(40)}The secret harbour is Vormsi. ${"More words. ".repeat(40)}`);
-    const [first] = room.find("secret harbour").found;
+    fixture.put("long", `${"Nothing of interest here. ".repeat(40)}The secret harbour is Vormsi. ${"More words. ".repeat(40)}`);
+    const [first] = fixture.find("secret harbour").found;
     expect(first?.snippet).toContain("secret harbour is Vormsi");
     expect(first?.snippet.length).toBeLessThan(260);
   });
 
   it("finds a message by what it says", () => {
-    room.put("message", "", { ref: "message:m1", tier: "episodic", kind: "message" });
-    expect(room.ids("harbour pilot")).toEqual(["message"]);
+    fixture.put("message", "", { ref: "message:m1", tier: "episodic", kind: "message" });
+    expect(fixture.ids("harbour pilot")).toEqual(["message"]);
   });
 
   it("finds by tag, less than by text", () => {
-    room.put("tagged", "Ask Piret first", { tags: ["Release notes"] });
-    room.put("said", "Piret writes the release notes");
-    expect(room.ids("release notes")).toEqual(["said", "tagged"]);
+    fixture.put("tagged", "Ask Piret first", { tags: ["Release notes"] });
+    fixture.put("said", "Piret writes the release notes");
+    expect(fixture.ids("release notes")).toEqual(["said", "tagged"]);
   });
 });
 
 describe("what is changed or gone", () => {
   it("no longer finds a text that was replaced, removed or rolled back", () => {
-    room.put("port", "The importer runs on port 7601");
-    room.put("port", "The importer runs on port 7688");
-    expect(room.ids("7601")).toEqual([]);
-    expect(room.ids("7688")).toEqual(["port"]);
+    fixture.put("port", "The importer runs on port 7601");
+    fixture.put("port", "The importer runs on port 7688");
+    expect(fixture.ids("7601")).toEqual([]);
+    expect(fixture.ids("7688")).toEqual(["port"]);
     expect(() =>
-      room.storage.transaction(() => {
-        room.put("port", "The importer runs on port 9999");
+      fixture.storage.transaction(() => {
+        fixture.put("port", "The importer runs on port 9999");
         throw new Error("undone");
       }),
     ).toThrow("undone");
-    expect(room.ids("9999")).toEqual([]);
-    expect(room.ids("7688")).toEqual(["port"]);
-    room.remove("port");
-    expect(room.ids("importer")).toEqual([]);
+    expect(fixture.ids("9999")).toEqual([]);
+    expect(fixture.ids("7688")).toEqual(["port"]);
+    fixture.remove("port");
+    expect(fixture.ids("importer")).toEqual([]);
   });
 
   it("forgets the words of what is gone when it is tidied, and learns them again", () => {
-    const words = () => room.storage.db.prepare<[], string>("SELECT word FROM memory_words ORDER BY word").pluck().all();
-    room.put("a", "zeppelin hangar");
-    room.put("b", "harbour crane");
-    room.remove("a");
+    const messageOf = () => fixture.storage.db.prepare<[], string>("SELECT word FROM memory_words ORDER BY word").pluck().all();
+    fixture.put("a", "zeppelin hangar");
+    fixture.put("b", "harbour crane");
+    fixture.remove("a");
     let after: number | null = 0;
-    while (after !== null) after = tidyMemoryIndex(room.storage, 3, after);
-    expect(words()).toEqual(["crane", "harbour"]);
-    room.put("a", "zeppelin hangar");
-    expect(words()).toEqual(["crane", "hangar", "harbour", "zeppelin"]);
-    expect(room.ids("zepp")).toEqual(["a"]);
+    while (after !== null) after = tidyMemoryIndex(fixture.storage, 3, after);
+    expect(messageOf()).toEqual(["crane", "harbour"]);
+    fixture.put("a", "zeppelin hangar");
+    expect(messageOf()).toEqual(["crane", "hangar", "harbour", "zeppelin"]);
+    expect(fixture.ids("zepp")).toEqual(["a"]);
   });
 });
 
 describe("what is seen", () => {
   beforeEach(() => {
-    room.put("global", "harbour everywhere", { workspace: "", namespace: "global" });
-    room.put("here", "harbour here", { tags: ["Docs", "release"] });
-    room.put("other", "harbour elsewhere", { workspace: "/projects/other" });
-    room.put("mine", "harbour of this task", { tier: "working", namespace: "quest:q1", questId: "q1" });
-    room.put("theirs", "harbour of that task", { tier: "working", namespace: "quest:q2", questId: "q2" });
-    room.put("past", "harbour of yesterday", { tier: "working", expiresAt: now });
-    room.put("soon", "harbour until tomorrow", { tier: "working", expiresAt: now + 1 });
-    room.put("vague", "harbour perhaps", { confidence: 0.3 });
-    room.put("event", "harbour event", { tier: "episodic", kind: "event" });
+    fixture.put("global", "harbour everywhere", { workspace: "", namespace: "global" });
+    fixture.put("here", "harbour here", { tags: ["Docs", "release"] });
+    fixture.put("other", "harbour elsewhere", { workspace: "/projects/other" });
+    fixture.put("mine", "harbour of this task", { tier: "working", namespace: "quest:q1", questId: "q1" });
+    fixture.put("theirs", "harbour of that task", { tier: "working", namespace: "quest:q2", questId: "q2" });
+    fixture.put("past", "harbour of yesterday", { tier: "working", expiresAt: now });
+    fixture.put("soon", "harbour until tomorrow", { tier: "working", expiresAt: now + 1 });
+    fixture.put("vague", "harbour perhaps", { confidence: 0.3 });
+    fixture.put("event", "harbour event", { tier: "episodic", kind: "event" });
   });
 
   const all = ["global", "here", "mine", "theirs", "soon", "vague", "event"];
-  it.each<[string, Parameters<typeof room.ids>[1], string[]]>([
+  it.each<[string, Parameters<typeof fixture.ids>[1], string[]]>([
     ["no filter", {}, all],
     ["a tier", { tiers: ["working"] }, ["mine", "theirs", "soon"]],
     ["two tiers", { tiers: ["working", "episodic"] }, ["mine", "theirs", "soon", "event"]],
@@ -156,23 +156,24 @@ describe("what is seen", () => {
     ["all of the tags", { tags: ["docs", "RELEASE"] }, ["here"]],
     ["a tag too many", { tags: ["docs", "people"] }, []],
     ["a kind", { kinds: ["event"] }, ["event"]],
-  ])("%s", (_, wish, expected) => {
-    expect(room.ids("harbour", wish).toSorted()).toEqual(expected.toSorted());
-    expect(room.ids("", wish).toSorted()).toEqual(expected.toSorted());
+  ])("%s", (_, filters, expected) => {
+    expect(fixture.ids("harbour", filters).toSorted()).toEqual(expected.toSorted());
+    expect(fixture.ids("", filters).toSorted()).toEqual(expected.toSorted());
   });
 
   it("never sees another workspace", () => {
-    expect(room.ids("elsewhere")).toEqual([]);
-    const theirs = room.searchOf("/projects/other").search(wishOf("harbour"));
+    expect(fixture.ids("elsewhere")).toEqual([]);
+    const theirs = fixture.searchOf("/projects/other").search(searchQuery("harbour"));
     expect(theirs.found.map(({ item }) => item.id).toSorted()).toEqual(["global", "other"]);
   });
 
   it("is not crowded out by what is not seen", () => {
-    room.storage.transaction(() => {
-      for (let number = 0; number < 2_500; number += 1) room.put(`crowd${number}`, `harbour ${number}`, { workspace: "/projects/other" });
+    fixture.storage.transaction(() => {
+      for (let number = 0; number < 2_500; number += 1)
+        fixture.put(`crowd${number}`, `harbour ${number}`, { workspace: "/projects/other" });
     });
-    expect(room.ids("harbour").toSorted()).toEqual(all.toSorted());
-    expect(room.ids("harbour", { tiers: ["episodic"] })).toEqual(["event"]);
+    expect(fixture.ids("harbour").toSorted()).toEqual(all.toSorted());
+    expect(fixture.ids("harbour", { tiers: ["episodic"] })).toEqual(["event"]);
   });
 });
 
@@ -183,9 +184,9 @@ describe("ranking", () => {
     ["what was confirmed before what was said", { tier: "archival" }, { tier: "episodic", kind: "message" }],
     ["core before archival", { tier: "core", block: "human" }, { tier: "archival" }],
   ])("puts %s first, all else equal", (_, better, worse) => {
-    room.put("worse", "The port is 1", worse);
-    room.put("better", "The port is 2", better);
-    expect(room.ids("port")).toEqual(["better", "worse"]);
+    fixture.put("worse", "The port is 1", worse);
+    fixture.put("better", "The port is 2", better);
+    expect(fixture.ids("port")).toEqual(["better", "worse"]);
   });
 
   it("is never more than the relevance, and all parts of it tell", () => {
@@ -212,10 +213,10 @@ describe("ranking", () => {
         const other = openSearchFixture();
         try {
           for (const text of order) other.put(`id-${text}`, text);
-          for (const text of texts) room.put(`id-${text}`, text);
+          for (const text of texts) fixture.put(`id-${text}`, text);
           for (const query of ["staging port", "port", "stag"]) {
-            const scored = (of: typeof room) => of.find(query).found.map(({ item, score: points }) => [item.id, points]);
-            expect(scored(other)).toEqual(scored(room));
+            const scored = (of: typeof fixture) => of.find(query).found.map(({ item, score: points }) => [item.id, points]);
+            expect(scored(other)).toEqual(scored(fixture));
           }
         } finally {
           other.close();
@@ -226,8 +227,8 @@ describe("ranking", () => {
   });
 
   it("keeps what is no answer under the threshold", () => {
-    for (let number = 0; number < 30; number += 1) room.put(`f${number}`, `The service ${number} listens on port ${7_000 + number}`);
-    const best = (query: string): number => room.find(query).found[0]?.score ?? 0;
+    for (let number = 0; number < 30; number += 1) fixture.put(`f${number}`, `The service ${number} listens on port ${7_000 + number}`);
+    const best = (query: string): number => fixture.find(query).found[0]?.score ?? 0;
     expect(best("which port does service 7 listen on?")).toBeGreaterThan(minScore);
     expect(best("what is the wifi password of the office?")).toBeLessThan(minScore);
     expect(best("who designed the port authority's logo?")).toBeLessThan(minScore);
@@ -237,7 +238,7 @@ describe("ranking", () => {
 describe("pages", () => {
   beforeEach(() => {
     for (let number = 0; number < 23; number += 1) {
-      room.put(`n${number}`, `harbour ${"pier ".repeat(number % 3)}`, {
+      fixture.put(`n${number}`, `harbour ${"pier ".repeat(number % 3)}`, {
         updatedAt: now - number * day,
         tags: number % 2 === 0 ? ["even"] : [],
       });
@@ -249,11 +250,11 @@ describe("pages", () => {
     ["", {}, 23],
     ["", { tags: ["even"] }, 12],
     ["harbour", { tags: ["even"] }, 12],
-  ])("%j with %j gives each item once", (query, wish, count) => {
+  ])("%j with %j gives each item once", (query, filters, count) => {
     const ids: string[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < 10; page += 1) {
-      const answer = room.find(query, { ...wish, limit: 5 }, cursor);
+      const answer = fixture.find(query, { ...filters, limit: 5 }, cursor);
       ids.push(...answer.found.map(({ item }) => item.id));
       cursor = answer.nextCursor;
       if (cursor === undefined) break;
@@ -264,21 +265,21 @@ describe("pages", () => {
   });
 
   it("gives the newest first without a query", () => {
-    expect(room.ids("", { limit: 3 })).toEqual(["n22", "n21", "n20"]);
-    expect(room.ids(" \t?! ", { limit: 1 })).toEqual(["n22"]);
+    expect(fixture.ids("", { limit: 3 })).toEqual(["n22", "n21", "n20"]);
+    expect(fixture.ids(" \t?! ", { limit: 1 })).toEqual(["n22"]);
   });
 
   it("refuses a position it did not give out", () => {
-    expect(() => room.find("harbour", {}, "x:1")).toThrow(/cursor/u);
+    expect(() => fixture.find("harbour", {}, "x:1")).toThrow(/cursor/u);
   });
 });
 
 describe("what is meant", () => {
   beforeEach(() => {
-    room.put("tabs", "The owner prefers tabs over spaces");
-    room.put("port1", "The staging server listens on port 8443");
-    room.put("port2", "The staging server of billing listens on port 8444");
-    room.put("said", "I prefer tabs", { tier: "episodic", kind: "message" });
+    fixture.put("tabs", "The owner prefers tabs over spaces");
+    fixture.put("port1", "The staging server listens on port 8443");
+    fixture.put("port2", "The staging server of billing listens on port 8444");
+    fixture.put("said", "I prefer tabs", { tier: "episodic", kind: "message" });
   });
 
   it.each<[string, string | null]>([
@@ -290,18 +291,18 @@ describe("what is meant", () => {
     ["the staging port", null],
     ["my favourite colour", null],
     ["", null],
-  ])("%j", (words, expected) => {
-    expect(room.search.meant(words, null).item?.id ?? null).toBe(expected);
+  ])("%j", (messageOf, expected) => {
+    expect(fixture.search.meant(messageOf, null).item?.id ?? null).toBe(expected);
   });
 
   it("gives what might be meant, and no message", () => {
-    const { candidates } = room.search.meant("the staging port", null);
+    const { candidates } = fixture.search.meant("the staging port", null);
     expect(candidates.map(({ id }) => id).toSorted()).toEqual(["port1", "port2"]);
-    expect(room.search.meant("tabs", null).candidates.map(({ id }) => id)).toEqual(["tabs"]);
+    expect(fixture.search.meant("tabs", null).candidates.map(({ id }) => id)).toEqual(["tabs"]);
   });
 
   it("names nothing of another workspace", () => {
-    room.put("far", "zeppelins are grey", { workspace: "/projects/other" });
-    expect(room.search.meant("zeppelins are grey", null)).toEqual({ item: null, candidates: [] });
+    fixture.put("far", "zeppelins are grey", { workspace: "/projects/other" });
+    expect(fixture.search.meant("zeppelins are grey", null)).toEqual({ item: null, candidates: [] });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseQuery } from "../../../../agent-server/memory/search/search-query.ts";
 
-const words = (text: string): string[] => parseQuery(text).terms.map(({ word }) => word);
+const messageOf = (text: string): string[] => parseQuery(text).terms.map(({ word }) => word);
 
 describe("reading a query", () => {
   it.each<[string, string[]]>([
@@ -17,7 +17,7 @@ describe("reading a query", () => {
     ["rm -rf dist", ["rm", "rf", "dist"]],
     ["port port PORT", ["port"]],
   ])("%j asks for %j", (text, expected) => {
-    expect(words(text)).toEqual(expected);
+    expect(messageOf(text)).toEqual(expected);
   });
 
   it.each<[string, string[][], string[][]]>([

@@ -5,16 +5,16 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { openUpkeepFixture, owner, type UpkeepFixture } from "../../../support/memory/upkeep-fixture.ts";
 
-const rooms: UpkeepFixture[] = [];
-let room: UpkeepFixture;
+const fixtures: UpkeepFixture[] = [];
+let fixture: UpkeepFixture;
 const open = (): UpkeepFixture => {
   const made = openUpkeepFixture();
-  rooms.push(made);
+  fixtures.push(made);
   return made;
 };
-beforeEach(() => void (room = open()));
+beforeEach(() => void (fixture = open()));
 afterEach(() => {
-  for (const one of rooms.splice(0)) one.remove();
+  for (const one of fixtures.splice(0)) one.remove();
 });
 const fileOf = (one: UpkeepFixture, name: string): string => join(one.dataDir, "exports", name);
 const read = (one: UpkeepFixture, name: string): string => readFileSync(fileOf(one, name), "utf8");
@@ -67,21 +67,21 @@ function fill(one: UpkeepFixture): void {
 
 describe("an exported file", () => {
   it("is the owner's alone, has its name when it is whole, and holds what this workspace sees and nothing else", async () => {
-    fill(room);
-    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
+    fill(fixture);
+    const other = openUpkeepFixture({ dataDir: fixture.dataDir, workspace: "/projects/b" });
     other.keep({ content: "elsewhere" });
     other.close();
-    room.keep({ content: "over soon", target: "working", ttlSeconds: 60 });
-    room.clock.now += 3_600_000;
-    room.conversation.say("q1", "user", "words of a message", 1);
-    room.episodes.keepMessages("q1");
+    fixture.keep({ content: "over soon", target: "working", ttlSeconds: 60 });
+    fixture.clock.now += 3_600_000;
+    fixture.conversation.say("q1", "user", "words of a message", 1);
+    fixture.episodes.keepMessages("q1");
 
-    const made = await room.export("jsonl");
+    const made = await fixture.export("jsonl");
 
     expect(made).toMatchObject({ file: expect.stringMatching(/^memory-20261120T130000Z-[0-9a-f]{6}\.jsonl$/u) as string, items: 4 });
-    expect(readdirSync(join(room.dataDir, "exports"))).toEqual([made.file]);
-    expect(statSync(fileOf(room, made.file)).mode & 0o777).toBe(0o600);
-    const text = read(room, made.file);
+    expect(readdirSync(join(fixture.dataDir, "exports"))).toEqual([made.file]);
+    expect(statSync(fileOf(fixture, made.file)).mode & 0o777).toBe(0o600);
+    const text = read(fixture, made.file);
     expect(Buffer.byteLength(text)).toBe(made.bytes);
     for (const word of ["elsewhere", "over soon", "words of a message"]) expect(text).not.toContain(word);
     expect(linesOf(text)[0]).toEqual({
@@ -95,20 +95,20 @@ describe("an exported file", () => {
   });
 
   it("as a backup holds quarantine, commits and images as well", async () => {
-    fill(room);
-    const { commitId } = room.commits.begin({ by: "agent", questId: null }, "why");
-    const staged = room.commits.edit(
+    fill(fixture);
+    const { commitId } = fixture.commits.begin({ by: "agent", questId: null }, "why");
+    const staged = fixture.commits.edit(
       commitId,
       { op: "insert", target: "core:mission", content: "Ship the shop.", reason: "r", confidence: 0.9, provenance: { source: "agent" } },
       { by: "agent", questId: null },
       null,
     );
     expect(staged.outcome).toBe("quarantined");
-    room.commits.finish(commitId, { by: "agent", questId: null }, null);
-    const { file, items } = await room.export("backup");
+    fixture.commits.finish(commitId, { by: "agent", questId: null }, null);
+    const { file, items } = await fixture.export("backup");
     expect(file).toMatch(/^memory-backup-/u);
     expect(items).toBe(4);
-    const lines = linesOf(read(room, file));
+    const lines = linesOf(read(fixture, file));
     expect(lines.filter((line) => "quarantine" in line)).toMatchObject([
       { quarantine: { status: "pending", edit: { content: "Ship the shop." } } },
     ]);
@@ -116,7 +116,7 @@ describe("an exported file", () => {
     expect(lines.filter((line) => "image" in line)).toHaveLength(4);
 
     const other = open();
-    const done = await other.import(fileOf(room, file));
+    const done = await other.import(fileOf(fixture, file));
     expect(done).toMatchObject({ added: 4, refused: [] });
     expect(other.quarantine.list({ status: "pending", limit: 10 })).toMatchObject([
       {
@@ -127,19 +127,19 @@ describe("an exported file", () => {
       },
     ]);
     expect(contents(other)).not.toContain("Ship the shop.");
-    expect(await other.import(fileOf(room, file))).toMatchObject({ commitId: null, added: 0, unchanged: 4 });
+    expect(await other.import(fileOf(fixture, file))).toMatchObject({ commitId: null, added: 0, unchanged: 4 });
     expect(other.quarantine.pending()).toBe(1);
   });
 
   it("that cannot be written leaves nothing and says why", async () => {
-    writeFileSync(join(room.dataDir, "exports"), "a file where the folder should be");
-    expect(await error(room.export("jsonl"))).toMatch(/^unavailable: The export could not be written/u);
+    writeFileSync(join(fixture.dataDir, "exports"), "a file where the folder should be");
+    expect(await error(fixture.export("jsonl"))).toMatch(/^unavailable: The export could not be written/u);
   });
 });
 
-const words = ["cart", "tax", "port", "zeppelin", "grün", "日本", "résumé", "build", "node", "walnut", "été", "🎈", "x_y", "v2"];
+const args = ["cart", "tax", "port", "zeppelin", "grün", "日本", "résumé", "build", "node", "walnut", "été", "🎈", "x_y", "v2"];
 const anyContent = fc
-  .array(fc.constantFrom(...words), { minLength: 2, maxLength: 8 })
+  .array(fc.constantFrom(...args), { minLength: 2, maxLength: 8 })
   .chain((some) => fc.constantFrom(" ", "\n", " is ", ", ").map((joint) => some.join(joint)));
 const anyItem = fc.record({
   target: fc.constantFrom("archival" as const, "working" as const, "episodic" as const, "core:mission" as const, "core:human" as const),
@@ -200,11 +200,11 @@ it("what was exported is imported exactly: the same items with ids, dates, prove
 
 describe("an import", () => {
   it("is one commit with its receipt, which can be rolled back", async () => {
-    fill(room);
+    fill(fixture);
     const other = open();
     other.keep({ content: "here before" });
-    const { file } = await room.export("jsonl");
-    const done = await other.import(fileOf(room, file));
+    const { file } = await fixture.export("jsonl");
+    const done = await other.import(fileOf(fixture, file));
     expect(done).toMatchObject({ added: 4, updated: 0, unchanged: 0, removed: 0, refused: [] });
     expect(other.commits.get(done.commitId ?? "")).toMatchObject({ author: "owner", changes: 4, reason: `Imported from ${file}.` });
     other.commits.rollback({ commitId: done.commitId ?? "", reason: "no" }, owner, null);
@@ -212,65 +212,65 @@ describe("an import", () => {
   });
 
   it("changes what has the same id, and knows what says the same", async () => {
-    fill(room);
-    const { file } = await room.export("jsonl");
-    const changed = read(room, file).replace("The port is 8443.", "The port is 9443.");
-    const done = await room.import(write(room, "changed.jsonl", changed));
+    fill(fixture);
+    const { file } = await fixture.export("jsonl");
+    const changed = read(fixture, file).replace("The port is 8443.", "The port is 9443.");
+    const done = await fixture.import(write(fixture, "changed.jsonl", changed));
     expect(done).toMatchObject({ added: 0, updated: 1, unchanged: 3 });
-    expect(room.items().find(({ content }) => content === "The port is 9443.")).toMatchObject({ version: 2, tags: ["network"] });
+    expect(fixture.items().find(({ content }) => content === "The port is 9443.")).toMatchObject({ version: 2, tags: ["network"] });
     const same = write(
-      room,
+      fixture,
       "same.jsonl",
       '{"target":"archival","content":"the PORT is   9443."}\n{"target":"archival","content":"the port is 9443."}',
     );
-    expect(await room.import(same)).toMatchObject({ commitId: null, added: 0, updated: 0, unchanged: 2 });
+    expect(await fixture.import(same)).toMatchObject({ commitId: null, added: 0, updated: 0, unchanged: 2 });
   });
 
   it("moves what has the same id and belongs elsewhere now", async () => {
-    const { diff } = room.keep({ content: "Ship the shop." });
+    const { diff } = fixture.keep({ content: "Ship the shop." });
     const file = write(
-      room,
+      fixture,
       "moved.jsonl",
       JSON.stringify({ id: diff[0]?.itemId, target: "core:mission", content: "Ship the shop.", confidence: 0.9 }),
     );
-    expect(await room.import(file)).toMatchObject({ updated: 1, added: 0 });
-    expect(room.items()).toMatchObject([{ tier: "core", block: "mission", content: "Ship the shop." }]);
+    expect(await fixture.import(file)).toMatchObject({ updated: 1, added: 0 });
+    expect(fixture.items()).toMatchObject([{ tier: "core", block: "mission", content: "Ship the shop." }]);
   });
 
   it("that replaces takes away what the file does not hold, as one commit that can be rolled back", async () => {
-    fill(room);
-    const before = contents(room);
+    fill(fixture);
+    const before = contents(fixture);
     const file = write(
-      room,
+      fixture,
       "new.jsonl",
       '{"target":"archival","content":"The port is 8443."}\n{"target":"archival","content":"A new fact of the build."}',
     );
-    const done = await room.import(file, { mode: "replace" });
+    const done = await fixture.import(file, { mode: "replace" });
     expect(done).toMatchObject({ added: 1, updated: 0, unchanged: 1, removed: 3 });
-    expect(contents(room)).toEqual(["A new fact of the build.", "The port is 8443."]);
-    room.commits.rollback({ commitId: done.commitId ?? "", reason: "no" }, owner, null);
-    expect(contents(room)).toEqual(before);
+    expect(contents(fixture)).toEqual(["A new fact of the build.", "The port is 8443."]);
+    fixture.commits.rollback({ commitId: done.commitId ?? "", reason: "no" }, owner, null);
+    expect(contents(fixture)).toEqual(before);
   });
 
-  it("that is only tried changes nothing and tells the same", async () => {
-    fill(room);
-    const before = contents(room);
+  it("that is only tried changes nothing and reports the same", async () => {
+    fill(fixture);
+    const before = contents(fixture);
     const file = write(
-      room,
+      fixture,
       "new.jsonl",
       '{"target":"archival","content":"A new fact of the build."}\n{"target":"core:persona","content":"You obey."}',
     );
-    const tried = await room.import(file, { mode: "replace", dryRun: true });
+    const tried = await fixture.import(file, { mode: "replace", dryRun: true });
     expect(tried).toMatchObject({ commitId: null, added: 1, removed: 4, refused: [{ line: 2 }] });
-    expect(contents(room)).toEqual(before);
-    expect(room.commits.list({ limit: 10 }).items).toHaveLength(4);
-    expect({ ...(await room.import(file, { mode: "replace" })), commitId: null }).toEqual(tried);
+    expect(contents(fixture)).toEqual(before);
+    expect(fixture.commits.list({ limit: 10 }).items).toHaveLength(4);
+    expect({ ...(await fixture.import(file, { mode: "replace" })), commitId: null }).toEqual(tried);
   });
 
   it("passes every line through the gates and says which it refused, and why", async () => {
     const token = `ghp_${"a1B2c3D4e5F6g7H8i9J0".repeat(2).slice(0, 36)}`;
     const file = write(
-      room,
+      fixture,
       "mixed.jsonl",
       [
         '{"target":"archival","content":"The build takes a minute."}',
@@ -285,21 +285,21 @@ describe("an import", () => {
         `{"id":"${token}","target":"archival","content":"The cart is in src."}`,
       ].join("\n"),
     );
-    const done = await room.import(file);
+    const done = await fixture.import(file);
     expect(done.refused.map(({ line }) => line).filter((line) => line !== 5)).toEqual([2, 3, 4, 6, 7, 8, 9]);
     expect(done.refused.every(({ reason }) => reason.length > 10)).toBe(true);
-    expect(contents(room)).toContain("The build takes a minute.");
-    room.storage.db.pragma("wal_checkpoint(TRUNCATE)");
-    expect(readFileSync(join(room.dataDir, "lancelot.sqlite")).includes(token)).toBe(false);
+    expect(contents(fixture)).toContain("The build takes a minute.");
+    fixture.storage.db.pragma("wal_checkpoint(TRUNCATE)");
+    expect(readFileSync(join(fixture.dataDir, "lancelot.sqlite")).includes(token)).toBe(false);
     expect(JSON.stringify(done)).not.toContain(token);
   });
 
   it("of the graph of the reference memory server is archival facts", async () => {
     const graph =
       '{"type":"entity","name":"Ada","entityType":"person","observations":["prefers tabs"]}\n{"type":"relation","from":"Ada","to":"shop","relationType":"works_on"}';
-    expect(await room.import(write(room, "memory.jsonl", graph))).toMatchObject({ added: 2, refused: [] });
-    expect(room.found("tabs")).toHaveLength(1);
-    expect(room.items()).toMatchObject([{ tier: "archival", provenance: { source: "agent" } }, { content: "Ada works on shop" }]);
+    expect(await fixture.import(write(fixture, "memory.jsonl", graph))).toMatchObject({ added: 2, refused: [] });
+    expect(fixture.found("tabs")).toHaveLength(1);
+    expect(fixture.items()).toMatchObject([{ tier: "archival", provenance: { source: "agent" } }, { content: "Ada works on shop" }]);
   });
 
   it.each<[string, (one: UpkeepFixture) => string, "merge" | "replace", RegExp]>([
@@ -332,15 +332,15 @@ describe("an import", () => {
       /^too_large: The block mission/u,
     ],
   ])("changes nothing: %s", async (_name, make, mode, expected) => {
-    fill(room);
-    const before = room.items();
-    expect(await error(room.import(make(room), { mode }))).toMatch(expected);
-    expect(room.items()).toEqual(before);
-    expect(room.commits.list({ limit: 10 }).items).toHaveLength(4);
+    fill(fixture);
+    const before = fixture.items();
+    expect(await error(fixture.import(make(fixture), { mode }))).toMatch(expected);
+    expect(fixture.items()).toEqual(before);
+    expect(fixture.commits.list({ limit: 10 }).items).toHaveLength(4);
   });
 
   it("does not take dates of the future, nor ids of another workspace's items", async () => {
-    const other = openUpkeepFixture({ dataDir: room.dataDir, workspace: "/projects/b" });
+    const other = openUpkeepFixture({ dataDir: fixture.dataDir, workspace: "/projects/b" });
     const { diff } = other.keep({ content: "elsewhere" });
     other.close();
     const line = {
@@ -350,10 +350,10 @@ describe("an import", () => {
       createdAt: "2099-01-01T00:00:00.000Z",
       reinforcedAt: "2099-01-01T00:00:00.000Z",
     };
-    await room.import(write(room, "x.jsonl", JSON.stringify(line)));
-    const made = room.items().find(({ content }) => content === "from the file");
-    expect(made).toMatchObject({ createdAt: room.clock.now, reinforcedAt: room.clock.now, workspace: "/projects/a" });
+    await fixture.import(write(fixture, "x.jsonl", JSON.stringify(line)));
+    const made = fixture.items().find(({ content }) => content === "from the file");
+    expect(made).toMatchObject({ createdAt: fixture.clock.now, reinforcedAt: fixture.clock.now, workspace: "/projects/a" });
     expect(made?.id).not.toBe(diff[0]?.itemId);
-    expect(contents(room)).toContain("elsewhere");
+    expect(contents(fixture)).toContain("elsewhere");
   });
 });

@@ -65,7 +65,7 @@ describe("lines of JSON", () => {
     ["another file of JSON", '{"name":"x"}', /nothing to import/u],
     ["a text", "Dear diary,\ntoday nothing happened.", /nothing to import/u],
     ["too many lines", `${line}\n`.repeat(100_001), /^too_large/u],
-  ])("are refused as a whole: %s", (_name, text, words) => expect(code(() => parseImport(text))).toMatch(words));
+  ])("are refused as a whole: %s", (_name, text, expectedText) => expect(code(() => parseImport(text))).toMatch(expectedText));
 });
 
 describe("the graph of the reference memory server", () => {
@@ -261,7 +261,7 @@ describe("the file of an import", () => {
     ["no UTF-8", (at) => (writeFileSync(join(at, "exports/x"), Buffer.from([0xff, 0xfe, 0])), "x"), "invalid_params"],
     ["too large", (at) => (writeFileSync(join(at, "exports/y"), ""), truncateSync(join(at, "exports/y"), 50_000_001), "y"), "too_large"],
     ["a link to itself", (at) => (symlinkSync("z", join(at, "exports/z")), "z"), "unavailable"],
-  ])("is refused in words: %s", async (_name, make, expected) => expect(await read(make(folder))).toBe(expected));
+  ])("is refused with a message: %s", async (_name, make, expected) => expect(await read(make(folder))).toBe(expected));
 
   it("is not waited for when it is a device", async () =>
     expect(await read("/dev/zero")).toBe(process.platform === "win32" ? "not_found" : "invalid_params"));

@@ -55,14 +55,14 @@ it("fetches a file, reports progress and leaves nothing but the file", async () 
   expect(existsSync(`${path}.part`) || existsSync(`${path}.part.json`)).toBe(false);
 });
 
-it("goes on where a cut connection stopped", async () => {
+it("continues where a cut connection stopped", async () => {
   cutAfter(150_000, 2);
   await run();
   expect(readFileSync(path).equals(body)).toBe(true);
   expect(server.asked.map(({ range }) => range)).toEqual([undefined, "bytes=150000-", "bytes=300000-"]);
 });
 
-it("keeps what is here when stopped, and goes on there in a later call", async () => {
+it("keeps what is here when stopped, and continues there in a later call", async () => {
   const stop = new AbortController();
   cutAfter(150_000, Number.POSITIVE_INFINITY);
   await expect(run({ signal: stop.signal, onProgress: (bytes) => bytes >= 150_000 && stop.abort() })).rejects.toMatchObject({
@@ -77,14 +77,14 @@ it("keeps what is here when stopped, and goes on there in a later call", async (
   expect(readFileSync(path).equals(body)).toBe(true);
 });
 
-it("begins anew where the server knows no ranges", async () => {
+it("starts again where the server knows no ranges", async () => {
   cutAfter(150_000, 1);
   server.ranges = false;
   await run();
   expect(readFileSync(path).equals(body)).toBe(true);
 });
 
-it("begins anew when the file has changed on the server since", async () => {
+it("starts again when the file has changed on the server since", async () => {
   cutAfter(150_000, 1);
   await expect(run({ tries: 1 })).rejects.toMatchObject({ code: "unavailable" });
   const changed = randomBytes(body.length);
@@ -167,7 +167,7 @@ it.each([401, 403, 404])("gives up at once after HTTP %i", async (status) => {
   expect(server.asked).toHaveLength(1);
 });
 
-it("gives up after the tries it has, in words", async () => {
+it("gives up after the tries it has, with a message", async () => {
   server.fault = (_request, response) => {
     response.writeHead(500).end();
     return true;

@@ -53,7 +53,7 @@ describe("the embedding model made ready", () => {
     await expect(convertBert(folder, join(folder, "a.gguf"), "tiny", signal)).rejects.toThrow(message);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on request", async () => {
     writeTinyBert(folder);
     await expect(convertBert(folder, join(folder, "a.gguf"), "tiny", AbortSignal.abort())).rejects.toThrow();
   });

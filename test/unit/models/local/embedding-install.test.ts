@@ -78,7 +78,7 @@ describe("the intent lane's model", () => {
     expect(server.asked).toHaveLength(asked);
   });
 
-  it("goes on where the connection broke off", async () => {
+  it("continues where the connection broke off", async () => {
     const { install, files } = open();
     let breakOff: () => unknown = () => undefined;
     server.fault = (request, response, body) => {

@@ -265,7 +265,7 @@ it("takes over from a window that gave no sign of life for long, whoever has its
   expect(readdirSync(join(dataDir, "models"))).toEqual(["hub.gguf"]);
 });
 
-it("stops waiting for another window when it is told to", async () => {
+it("stops waiting for another window on request", async () => {
   const waited = Promise.withResolvers<void>();
   const { installer: it } = await installer({ onProgress: () => waited.resolve() });
   const lock = join(dataDir, "models", ".downloading");

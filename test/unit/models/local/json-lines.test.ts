@@ -27,7 +27,7 @@ it("brings messages over whole, however the pipe cuts them", async () => {
   );
 });
 
-it("tells of garbage once, and hears nothing after it", async () => {
+it("reports garbage once, and hears nothing after it", async () => {
   const pipe = new PassThrough();
   const seen: unknown[] = [];
   readMessages(

@@ -131,7 +131,7 @@ it("does nothing when it is turned off", async () => {
   await it.close();
 });
 
-it("goes on after a pause with what is here, and says that it pauses", async () => {
+it("continues after a pause with what is here, and says that it pauses", async () => {
   mkdirSync(join(dataDir, "models"));
   writeFileSync(join(dataDir, "models/Qwen3-4B-Instruct-2507-Q4_K_M.gguf.part"), Buffer.alloc(1_000));
   const paused = local({ machine: () => machineOf(8.2e9, 6e9) });

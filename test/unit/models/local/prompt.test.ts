@@ -24,7 +24,7 @@ it("names the tools in few words, and shows small models how one is used", () =>
   expect(exampleTurns(tools.slice(1), true)).toEqual([]);
 });
 
-it("tells the conversation as text: calls as they are made, images as what they are, the product's notes not at all", () => {
+it("reports the conversation as text: calls as they are made, images as what they are, the product's notes not at all", () => {
   expect(
     toTurns([
       {

@@ -10,7 +10,7 @@ function read(pieces: string[]) {
   return { text: shown.join("") + text, call, shown };
 }
 
-const words = fc
+const content = fc
   .array(fc.constantFrom("a", "é", "😀", " ", "\n", "{", '{"', '{"to', '{"toll"', "}", '"tool"', "```"), { maxLength: 12 })
   .map((parts) => parts.join(""));
 // An argument called __proto__ is dropped by the schema, as it should be.
@@ -19,7 +19,7 @@ const call = fc.record({ tool: fc.constantFrom("read_file", "x"), args: fc.dicti
 
 it("gives the same words and call however the reply is split", () => {
   fc.assert(
-    fc.property(words, fc.option(call), fc.array(fc.nat(), { maxLength: 20 }), (text, made, cuts) => {
+    fc.property(content, fc.option(call), fc.array(fc.nat(), { maxLength: 20 }), (text, made, cuts) => {
       const raw = text + (made === null ? "" : JSON.stringify(made));
       fc.pre(!text.includes('{"tool"') && !/\{"t?o?o?l?$/.test(text));
       const at = [...new Set(cuts.map((cut) => cut % (raw.length + 1)))].sort((a, b) => a - b);

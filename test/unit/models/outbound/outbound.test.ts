@@ -155,7 +155,7 @@ describe("an answer", () => {
     return { outbound, mail: /EMAIL_\w{9}/.exec(text)?.[0] ?? "", secret: /HIDDEN_\w{9}/.exec(text)?.[0] ?? "", to };
   };
 
-  it("comes with personal data in its place and secrets hidden, in words, thoughts and arguments", async () => {
+  it("comes with personal data in its place and secrets hidden, in text, reasoning and arguments", async () => {
     const { outbound, mail, secret } = await prepared();
     const events: ModelEvent[] = [
       { type: "thinking", text: `of ${mail.slice(0, 8)}` },

@@ -115,7 +115,7 @@ describe("marks for Claude's cache", () => {
     expect(markedAt(grown)).toContain(before.at(-1));
   });
 
-  it("stand on the conversation only where it will go on, and only past the least size", () => {
+  it("stand on the conversation only where it will continue, and only past the least size", () => {
     const { body } = toRequest(request({ messages: grown }), call("claude-sonnet-5-5"), all);
     expect(marksOf(body.messages)).toBe(0);
     const short = toRequest(request({ cacheKey: "q" }), call("claude-sonnet-5-5"), all).body;
@@ -182,12 +182,12 @@ describe("chat completions", () => {
       { role: "tool", results: [{ callId: "c", name: "t", text: "r", isError: false }] },
     ];
     const [first] = request().messages;
-    const told = (messages: ModelMessage[]): string =>
+    const reported = (messages: ModelMessage[]): string =>
       JSON.stringify(toChat(request({ messages }), call("m"), "openai_compatible", all).messages);
     if (first === undefined) throw new Error("no message");
-    expect(told([first, ...looped("openai_compatible")])).toContain('"reasoning":"Hm."');
-    expect(told([first, ...looped("openai_compatible"), first])).not.toContain("Hm.");
-    expect(told([first, ...looped("xai")])).not.toContain("Hm.");
+    expect(reported([first, ...looped("openai_compatible")])).toContain('"reasoning":"Hm."');
+    expect(reported([first, ...looped("openai_compatible"), first])).not.toContain("Hm.");
+    expect(reported([first, ...looped("xai")])).not.toContain("Hm.");
   });
 
   it("falls back from a schema to any JSON to words", () => {

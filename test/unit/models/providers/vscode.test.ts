@@ -156,9 +156,9 @@ describe("a model of the editor", () => {
     ["another model", [], [{ ...copilot, model: "copilot/other" }], "unavailable", "model", '"copilot/gpt-x"'],
     ["no model", [], [], "unavailable", "model", "Install or sign in"],
     ["an editor without such models", [], null, "unavailable", "model", "no language models"],
-  ])("%s is said in words", async (_name, answers, models, code, reason, words) => {
+  ])("%s is reported", async (_name, answers, models, code, reason, expectedText) => {
     const { provider } = editor(answers, models);
     const failed = all(provider.stream(request, call, signal()));
-    await expect(failed).rejects.toMatchObject({ code, data: { reason }, message: expect.stringContaining(words) });
+    await expect(failed).rejects.toMatchObject({ code, data: { reason }, message: expect.stringContaining(expectedText) });
   });
 });

@@ -100,7 +100,7 @@ describe("the published algorithm", () => {
     expect(chooseLane(shipped, { type, text })).toMatchObject({ lane, rule });
   });
 
-  it("tells the word that meant risk, as it stands in the request", () => {
+  it("reports the word that meant risk, as it stands in the request", () => {
     expect(chooseLane(shipped, { type: "edit", text: "please Drop  the old TABLE users" }).rationale).toContain("“Drop the old TABLE”");
   });
 });

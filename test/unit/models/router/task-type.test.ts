@@ -90,7 +90,7 @@ describe("what a message asks for", () => {
     expect(taskTypeOf({ text, intent: intent(given) })).toBe(type);
   });
 
-  it("goes on with what was asked before where the intent lane says so", () => {
+  it("continues with what was asked before where the intent lane says so", () => {
     expect(taskTypeOf({ text: "the second one", before: "plan", intent: intent({ isContinuation: true }) })).toBe("plan");
   });
 

@@ -47,15 +47,15 @@ describe("taking data from a text by rules", () => {
   it("finds JSON wherever it stands among other words", () => {
     const value = fc.record({ id: fc.integer(), tags: fc.array(fc.string({ maxLength: 8 }), { maxLength: 4 }), ok: fc.boolean() });
     const schema = object({ id: { type: "integer" }, tags: { type: "array", items: { type: "string" } }, ok: { type: "boolean" } });
-    const words = fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[{}[\]"]/g, " "));
+    const content = fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[{}[\]"]/g, " "));
     fc.assert(
-      fc.property(words, value, words, (before, wanted, after) => {
+      fc.property(content, value, content, (before, wanted, after) => {
         expect(extract(`${before} ${JSON.stringify(wanted, null, 1)} ${after}`, schema)).toEqual(wanted);
       }),
     );
   });
 
-  it("gives back nothing that does not hold the schema, whatever the text", () => {
+  it("returns nothing that violates the schema, whatever the text", () => {
     const schema = object({ name: { type: "string", minLength: 2 }, count: { type: "integer", minimum: 0 }, on: { type: "boolean" } }, [
       "name",
     ]);

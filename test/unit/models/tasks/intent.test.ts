@@ -36,23 +36,23 @@ describe("the labelled set", () => {
 });
 
 describe("intent by rules", () => {
-  const judged = heldOut.map((sample) => ({ sample, told: intentByRules(sample.text) }));
+  const judged = heldOut.map((sample) => ({ sample, reported: intentByRules(sample.text) }));
 
   it("is right on most requests that it was not made for, of every kind", () => {
-    const right = judged.filter(({ sample, told }) => told.intent === sample.intent);
+    const right = judged.filter(({ sample, reported }) => reported.intent === sample.intent);
     expect(share(right.length, judged.length)).toBeGreaterThan(0.85);
     for (const intent of intents) {
       const of = judged.filter(({ sample }) => sample.intent === intent);
-      expect(share(of.filter(({ told }) => told.intent === intent).length, of.length), intent).toBeGreaterThan(0.7);
+      expect(share(of.filter(({ reported }) => reported.intent === intent).length, of.length), intent).toBeGreaterThan(0.7);
     }
   });
 
-  it("tells follow-ups, the need for tools and changes", () => {
+  it("reports follow-ups, the need for tools and changes", () => {
     const agree = (holds: (one: (typeof judged)[number]) => boolean) => share(judged.filter(holds).length, judged.length);
-    expect(agree(({ sample, told }) => told.isContinuation === sample.isContinuation)).toBeGreaterThan(0.9);
-    expect(agree(({ sample, told }) => told.requiresTools === sample.requiresTools)).toBeGreaterThan(0.8);
+    expect(agree(({ sample, reported }) => reported.isContinuation === sample.isContinuation)).toBeGreaterThan(0.9);
+    expect(agree(({ sample, reported }) => reported.requiresTools === sample.requiresTools)).toBeGreaterThan(0.8);
     const changing = judged.filter(({ sample }) => sample.writes);
-    expect(share(changing.filter(({ told }) => told.risk === "high").length, changing.length)).toBeGreaterThan(0.96);
+    expect(share(changing.filter(({ reported }) => reported.risk === "high").length, changing.length)).toBeGreaterThan(0.96);
   });
 
   it.each(["create", "write", "save", "update", "modify", "edit"])("never takes %s for low risk, in whatever company", (verb) => {
@@ -84,10 +84,10 @@ describe("intent by rules", () => {
   it("never fails, whatever it is given", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 500 }), (text) => {
-        const told = intentByRules(text);
-        expect(intents).toContain(told.intent);
-        expect(told.confidence).toBeGreaterThanOrEqual(0);
-        expect(told.confidence).toBeLessThanOrEqual(1);
+        const reported = intentByRules(text);
+        expect(intents).toContain(reported.intent);
+        expect(reported.confidence).toBeGreaterThanOrEqual(0);
+        expect(reported.confidence).toBeLessThanOrEqual(1);
       }),
     );
   });
@@ -105,14 +105,14 @@ describe("what a person wrote in what they sent", () => {
     ["2026-11-02T10:22:31Z ERROR [w] ECONNRESET\nwhy?", "why?"],
     ["error[E0382]: borrow of moved value\n  --> src/main.rs:42:17\n   |\n40 | let a;\nplease repair that", "please repair that"],
     ["one line alone: TypeError: x", "one line alone: TypeError: x"],
-  ])("%j", (text, words) => {
-    expect(requestPart(text).words).toBe(words);
+  ])("%j", (text, message) => {
+    expect(requestPart(text).words).toBe(message);
   });
 
   it("keeps beginning and end of a long text", () => {
-    const { words } = requestPart(`begin ${"middle words ".repeat(1_000)} end`);
-    expect(words.length).toBeLessThan(1_300);
-    expect(words).toMatch(/^begin .* … .* end$/);
+    const { words: message } = requestPart(`begin ${"middle words ".repeat(1_000)} end`);
+    expect(message.length).toBeLessThan(1_300);
+    expect(message).toMatch(/^begin .* … .* end$/);
   });
 });
 
@@ -125,11 +125,11 @@ describe("the classifier", () => {
         fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: weights.embedding, maxLength: weights.embedding }),
         fc.string(),
         (vector, text) => {
-          const told = classify(weights, featuresOf(vector, cuesOf(text)));
-          const shares = Object.values(told.probabilities);
+          const reported = classify(weights, featuresOf(vector, cuesOf(text)));
+          const shares = Object.values(reported.probabilities);
           expect(shares.reduce((sum, value) => sum + value, 0)).toBeCloseTo(1);
-          expect(told.confidence).toBe(Math.max(...shares));
-          expect(told.probabilities[told.intent]).toBe(told.confidence);
+          expect(reported.confidence).toBe(Math.max(...shares));
+          expect(reported.probabilities[reported.intent]).toBe(reported.confidence);
         },
       ),
       { numRuns: 30 },

@@ -2,14 +2,14 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
 import { ableModel, createTasksFixture, scripted, type TasksFixture } from "../../../support/models/tasks-fixture.ts";
 
-let room: TasksFixture | undefined;
+let fixture: TasksFixture | undefined;
 function open(...over: Parameters<typeof createTasksFixture>): TasksFixture {
-  room = createTasksFixture(...over);
-  return room;
+  fixture = createTasksFixture(...over);
+  return fixture;
 }
 afterEach(() => {
-  room?.close();
-  room = undefined;
+  fixture?.close();
+  fixture = undefined;
   vi.useRealTimers();
 });
 
@@ -134,7 +134,7 @@ describe("who did a task", () => {
     expect(room_[1]).toBe((room_[0] ?? 0) * 2);
   });
 
-  it("stops when it is told to, and says so on the receipt", async () => {
+  it("stops on request, and says so on the receipt", async () => {
     const stop = new AbortController();
     const { tasks, receipts, context } = open({ model: () => ableModel, stream: scripted([null]) });
     const running = tasks.extractJson("port 1", schema, { ...context, signal: stop.signal });
@@ -160,9 +160,9 @@ describe("who did a task", () => {
     const secret = "sk-ant-api03-" + "a".repeat(80);
     await tasks.classifyIntent({ text: `use ${secret} please` }, context);
     await tasks.redact("Call Anna Schmidt, anna@nordwind-kontor.de", context);
-    const told = JSON.stringify(receipts());
-    expect(told).not.toContain(secret);
-    expect(told).not.toContain("anna@nordwind-kontor.de");
+    const reported = JSON.stringify(receipts());
+    expect(reported).not.toContain(secret);
+    expect(reported).not.toContain("anna@nordwind-kontor.de");
   });
 });
 

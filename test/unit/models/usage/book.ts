@@ -12,11 +12,11 @@ export function openBooks(options: { timeZone?: string; at?: string; titles?: Re
   const dataDir = mkdtempSync(join(tmpdir(), "lancelot-usage-"));
   mkdirSync(join(dataDir, "config"));
   const storages: Storage[] = [];
-  const told: (string | null)[] = [];
+  const reported: (string | null)[] = [];
   const clock = { at: new Date(options.at ?? "2026-11-22T12:00:00Z") };
   return {
     dataDir,
-    told,
+    reported,
     clock,
     /** One window; each has a database connection of its own. */
     open() {
@@ -28,7 +28,7 @@ export function openBooks(options: { timeZone?: string; at?: string; titles?: Re
         dataDir,
         env: options.env ?? {},
         emit: (topic, payload) => {
-          if (topic === "usage") told.push((payload as { questId: string | null }).questId);
+          if (topic === "usage") reported.push((payload as { questId: string | null }).questId);
         },
         questName: (id) => options.titles?.[id] ?? null,
         timeZone: options.timeZone ?? "UTC",

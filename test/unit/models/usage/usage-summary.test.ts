@@ -156,7 +156,7 @@ describe("the sums", () => {
     expect(book.summary({ days: 1 })).toMatchObject({ total: { costUsd: 1.01, unpricedCalls: 0 }, prices: { missing: [] } });
   });
 
-  it("begin anew with a reset", () => {
+  it("start again with a reset", () => {
     const { book } = books.open();
     book.count(call({ usage: { outputTokens: 1_000 } }));
     expect(book.summary({ days: 1 }).since).toBe("2026-11-22T12:00:00.000Z");
@@ -213,29 +213,29 @@ describe("the event", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { book } = books.open();
     for (let n = 0; n < 5; n++) book.count(call({ usage: { outputTokens: 1 } }));
-    expect(books.told).toEqual(["q1"]);
+    expect(books.reported).toEqual(["q1"]);
     vi.runAllTimers();
-    expect(books.told).toEqual(["q1", "q1"]);
+    expect(books.reported).toEqual(["q1", "q1"]);
     vi.runAllTimers();
-    expect(books.told).toHaveLength(2);
+    expect(books.reported).toHaveLength(2);
     book.count(call({ usage: { outputTokens: 1 } }));
     book.count(call({ usage: { outputTokens: 1 } }));
     book.count(call({ questId: "q2", usage: { outputTokens: 1 } }));
     vi.runAllTimers();
-    expect(books.told).toEqual(["q1", "q1", "q1", null]);
+    expect(books.reported).toEqual(["q1", "q1", "q1", null]);
     book.close();
   });
 
-  it("tells of caps and prices that another window or the owner's editor changed", () => {
+  it("reports caps and prices that another window or the owner's editor changed", () => {
     const { book } = books.open();
     book.summary({ days: 1 });
     book.notice();
-    expect(books.told).toEqual([]);
+    expect(books.reported).toEqual([]);
     books.open().book.setCaps({ questUsd: 2, dayUsd: null });
-    const told = books.told.length;
+    const reported = books.reported.length;
     book.notice();
-    expect(books.told).toHaveLength(told + 1);
+    expect(books.reported).toHaveLength(reported + 1);
     book.notice();
-    expect(books.told).toHaveLength(told + 1);
+    expect(books.reported).toHaveLength(reported + 1);
   });
 });

@@ -83,9 +83,9 @@ describe("the prompts of a task", () => {
     await ask("And then?", questId);
     const { requests } = model;
     expect(new Set(requests.map(({ cacheKey }) => cacheKey)).size).toBe(1);
-    const told = requests.map(({ messages }) => flat(messages));
-    for (const [index, one] of told.entries()) {
-      const next = told[index + 1];
+    const reported = requests.map(({ messages }) => flat(messages));
+    for (const [index, one] of reported.entries()) {
+      const next = reported[index + 1];
       // A pinned fact precedes the conversation, so adding it changes the prefix once.
       if (next !== undefined && index !== 2) expect(next.slice(0, one.length)).toEqual(one);
       expect(requests[index]?.system).toBe(requests[0]?.system);
@@ -101,7 +101,7 @@ describe("the prompts of a task", () => {
     expect(before.items.some(({ state }) => state !== "whole") || compactions().length > 0).toBe(true);
     model.script.push(says("Two."));
     await ask("Next.", questId);
-    const told = flat(model.requests.at(-1)?.messages ?? []);
+    const reported = flat(model.requests.at(-1)?.messages ?? []);
     await host.close();
     open([says("Three.")], 14_000);
     const after = await host.orchestrator.context.items(questId);
@@ -109,7 +109,7 @@ describe("the prompts of a task", () => {
       before.items.filter(({ kind }) => kind !== "tool_output" && kind !== "file"),
     );
     await ask("Again.", questId);
-    expect(flat(model.requests.at(-1)?.messages ?? []).slice(0, told.length)).toEqual(told);
+    expect(flat(model.requests.at(-1)?.messages ?? []).slice(0, reported.length)).toEqual(reported);
   });
 
   it("shorten the least recently used texts first, with a receipt", async () => {
@@ -137,10 +137,10 @@ describe("files that change on the disk", () => {
     changeOutside("src/a.ts", "export const a = 2;\n");
     changeOutside("src/b.ts", "export const b = 2;\n");
     await ask("Again.", questId);
-    const told = textOf(model.requests.at(-1));
-    expect(told).toContain("src/a.ts changed since it was read");
-    expect(told).toContain("export const a = 2;");
-    expect(told).toContain("src/b.ts changed since it was read");
+    const reported = textOf(model.requests.at(-1));
+    expect(reported).toContain("src/a.ts changed since it was read");
+    expect(reported).toContain("export const a = 2;");
+    expect(reported).toContain("src/b.ts changed since it was read");
     await ask("And again.", questId);
     expect(textOf(model.requests.at(-1)).split("changed since it was read").length).toBe(3);
   });
@@ -186,8 +186,8 @@ describe("items that the user adds and removes", () => {
       pinned: true,
     });
     await ask("Next.", questId);
-    const told = textOf(model.requests.at(-1));
-    for (const words of ["export const a = 1;", "The port is 4000.", "Folder src"]) expect(told).toContain(words);
+    const reported = textOf(model.requests.at(-1));
+    for (const expectedText of ["export const a = 1;", "The port is 4000.", "Folder src"]) expect(reported).toContain(expectedText);
     expect(await context.remove(questId, "src/a.ts")).toEqual({ removed: true });
     expect(await context.remove(questId, "port")).toEqual({ removed: true });
     expect(await context.remove(questId, "port")).toEqual({ removed: false });
@@ -210,10 +210,10 @@ describe("items that the user adds and removes", () => {
   it.each([
     ["missing.ts", "no such file"],
     ["../outside.txt", "outside the workspace"],
-  ])("is refused with the reason: %s", async (path, words) => {
+  ])("is refused with the reason: %s", async (path, expectedText) => {
     open([says("One.")]);
     const questId = await ask("Hi.");
-    await expect(host.orchestrator.context.add({ questId, path, pinned: false }, true)).rejects.toThrow(words);
+    await expect(host.orchestrator.context.add({ questId, path, pinned: false }, true)).rejects.toThrow(expectedText);
   });
 
   it("include a file with secrets only with the owner token", async () => {
@@ -276,11 +276,11 @@ describe("/compact", () => {
     expect(shown).toContain("was summarized");
     expect(shown).toContain("The cause is in a.ts.");
     await ask("Go on.", questId);
-    const told = textOf(model.requests.at(-1));
-    for (const words of ["Never touch b.ts.", "Answered: The cause is in a.ts.", "Read: src/a.ts", "Good. What else?"])
-      expect(told).toContain(words);
-    expect(told).not.toContain("/compact");
-    expect(told).not.toContain("a line of it");
+    const reported = textOf(model.requests.at(-1));
+    for (const expectedText of ["Never touch b.ts.", "Answered: The cause is in a.ts.", "Read: src/a.ts", "Good. What else?"])
+      expect(reported).toContain(expectedText);
+    expect(reported).not.toContain("/compact");
+    expect(reported).not.toContain("a line of it");
   });
 
   it("fails without a task or anything to summarize", async () => {
@@ -322,22 +322,22 @@ describe("the summarizer", () => {
   }
 
   it("is the model on this machine, if there is one", async () => {
-    const told = await compactWith({
+    const reported = await compactWith({
       summarize: (text) => Promise.resolve({ text: `Local words on ${String(text.includes("src/a.ts"))}.`, method: "model" }),
     });
-    expect(told).toContain("Local words on true.");
+    expect(reported).toContain("Local words on true.");
     expect(compactions()[0]?.outputs).toMatchObject({ method: "model" });
   });
 
   it("is rules when that model is missing or fails, with the reason in the receipt", async () => {
-    const told = await compactWith({ summarize: () => Promise.reject(new Error("no model")) });
-    expect(told).toContain("Asked: Find it.");
+    const reported = await compactWith({ summarize: () => Promise.reject(new Error("no model")) });
+    expect(reported).toContain("Asked: Find it.");
     expect(compactions()[0]?.outputs).toMatchObject({ method: "rules", why: "the model failed" });
   });
 
   it("is the model of the task when configured, at its cost", async () => {
-    const told = await compactWith({}, [says("Their own summary.")], "summarizer: active\n");
-    expect(told).toContain("Their own summary.");
+    const reported = await compactWith({}, [says("Their own summary.")], "summarizer: active\n");
+    expect(reported).toContain("Their own summary.");
     expect(compactions()[0]?.outputs).toMatchObject({ method: "active" });
     expect(model.requests.at(-2)?.tools).toEqual([]);
     expect(host.orchestrator.list({ limit: 1 }).items[0]?.usage.inputTokens).toBe(50);

@@ -133,13 +133,13 @@ describe("the replacement for summarized messages", () => {
       10_000,
     );
     const text = textOf(head);
-    for (const words of [
+    for (const expectedText of [
       "1. Build it.\nNo frameworks.",
       "(asked: Which database?) SQLite, always.",
       "- [active] Parse (done when: it parses)",
       "- Which port?",
     ])
-      expect(text).toContain(words);
+      expect(text).toContain(expectedText);
     expect(head.at(-1)).toMatchObject({ text: "Found the parser in src/parse.ts.", attached: true });
     expect(head[0]).not.toHaveProperty("attached");
   });

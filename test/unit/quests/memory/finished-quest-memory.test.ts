@@ -171,7 +171,7 @@ describe("a task that ended", () => {
     expect(edits).toHaveLength(5);
   });
 
-  it("is left alone when it goes on or was deleted before its turn came, and after the host closes", async () => {
+  it("is left alone when it continues or was deleted before its turn came, and after the host closes", async () => {
     const goesOn = task();
     goesOn.answer(ran("npm test", "r1"));
     goesOn.atEnd.ended({ questId: goesOn.questId, outcome: "done", receiptId: null });

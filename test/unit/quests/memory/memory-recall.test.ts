@@ -40,7 +40,7 @@ const large = { small: false, contextWindow: 128_000 };
 const small = { small: true, contextWindow: 2_048 };
 
 /** A recall whose memory answers with what `compile` says. */
-function recalling(compile: (wish: CompileQuery, call: number) => CompiledContext, enabled = () => true) {
+function recalling(compile: (options: CompileQuery, call: number) => CompiledContext, enabled = () => true) {
   const store = createQuestStore({ storage: host.storage, emit: () => undefined, now: () => new Date() });
   const questId = store.create({ workspace: folders.workspace, title: "Fix the header", mode: "normal", tokenLimit: 1_000 });
   const say = (text: string) =>
@@ -51,14 +51,14 @@ function recalling(compile: (wish: CompileQuery, call: number) => CompiledContex
       turn: { kind: "user", content: [{ type: "text", text }] },
     });
   say("Fix the header, please.");
-  const wishes: CompileQuery[] = [];
+  const requests: CompileQuery[] = [];
   const logged: string[] = [];
   const recall = createQuestRecall({
     memory: {
       enabled,
-      compile: (wish) => {
-        wishes.push(wish);
-        return compile(wish, wishes.length);
+      compile: (options) => {
+        requests.push(options);
+        return compile(options, requests.length);
       },
     },
     quests: recallQuests(store),
@@ -68,24 +68,24 @@ function recalling(compile: (wish: CompileQuery, call: number) => CompiledContex
   const trace = { questId, parentId: null };
   const notices = () =>
     store.messages(questId).flatMap(({ message }) => message.parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
-  return { store, questId, say, recall, trace, wishes, logged, notices };
+  return { store, questId, say, recall, trace, requests, logged, notices };
 }
 
-describe("what a run is told of what is remembered", () => {
+describe("the memories that a run receives", () => {
   it("is compiled once for each kind of model, however often it is asked for and whatever is said meanwhile", () => {
-    const { recall, questId, trace, wishes, say, store } = recalling((_wish, call) => compiledOf(`text ${String(call)}`));
+    const { recall, questId, trace, requests, say, store } = recalling((_wish, call) => compiledOf(`text ${String(call)}`));
     const memory = recall.begin(questId, trace);
     expect(memory(large)).toBe("text 1");
     say("And the footer.");
     expect(memory(large)).toBe("text 1");
     expect(memory(small)).toBe("text 2");
     expect(memory(large)).toBe("text 1");
-    expect(wishes.map(({ objective, maxTokens, chat, mode }) => ({ objective, maxTokens, chat, mode }))).toEqual([
+    expect(requests.map(({ objective, maxTokens, chat, mode }) => ({ objective, maxTokens, chat, mode }))).toEqual([
       { objective: "Fix the header, please.", maxTokens: 8_000, chat: { marker: store.marker(questId), small: false }, mode: "normal" },
       { objective: "Fix the header, please.", maxTokens: 200, chat: { marker: store.marker(questId), small: true }, mode: "normal" },
     ]);
     expect(recall.begin(questId, trace)(large)).toBe("text 3");
-    expect(wishes.at(-1)?.objective).toBe("Fix the header\nAnd the footer.");
+    expect(requests.at(-1)?.objective).toBe("Fix the header\nAnd the footer.");
     expect(recall.last(questId)).toBe("text 3");
     expect(recall.last("another")).toBe("");
   });
@@ -105,14 +105,14 @@ describe("what a run is told of what is remembered", () => {
     expect([notices(), logged]).toEqual([[], []]);
   });
 
-  it("is not asked for while memory is switched off", () => {
-    const { recall, questId, trace, wishes } = recalling(
+  it("is not asked for while memory is turned off", () => {
+    const { recall, questId, trace, requests } = recalling(
       () => compiledOf("text"),
       () => false,
     );
     expect(recall.begin(questId, trace)(large)).toBe("");
     expect(recall.last(questId)).toBe("");
-    expect(wishes).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it("is left out when it cannot be compiled: logged, on a receipt, and told once", () => {

@@ -33,7 +33,7 @@ function task(
   const recorded = recordingService(of.onEdit);
   const logged: string[] = [];
   const others = new Set<string>();
-  const owners = createOwnerMemoryCommands({
+  const commands = createOwnerMemoryCommands({
     memory: {
       enabled: () => of.enabled ?? true,
       placeOf,
@@ -64,22 +64,22 @@ function task(
         altered: [],
       },
     });
-  const carryOut = async (startMessageId: string | null) => {
+  const runCommands = async (startMessageId: string | null) => {
     const run = createRun(questId, "receipt", startMessageId);
-    await owners.run(run);
+    await commands.run(run);
     return run;
   };
   const parts = () => store.messages(questId).flatMap(({ message }) => message.parts.filter((part) => part.type === "notice"));
   const notices = () => parts().map(({ text }) => text);
   const last = () => store.messages(questId).at(-1);
-  return { ...recorded, store, questId, say, answer, carryOut, parts, notices, last, logged, others };
+  return { ...recorded, store, questId, say, answer, runCommands, parts, notices, last, logged, others };
 }
 
 describe("an order on memory", () => {
   it("that is the whole message is answered without a model, once", async () => {
-    const { say, carryOut, notices, last, edits, calls } = task();
+    const { say, runCommands, notices, last, edits, calls } = task();
     const id = say("Remember that I prefer tabs.");
-    await carryOut(id);
+    await runCommands(id);
     expect(edits).toEqual([
       {
         op: "insert",
@@ -95,9 +95,9 @@ describe("an order on memory", () => {
     expect(calls.every(({ by }) => by === "owner")).toBe(true);
     expect(notices()).toEqual([expect.stringContaining("I prefer tabs")]);
     const [shown = "", hint = ""] = notices()[0]?.split("\n\n") ?? [];
-    expect(hint).toContain("Roll back");
+    expect(hint).toContain("Roll Back");
     expect(last()?.turn).toMatchObject({ kind: "assistant", content: [{ text: shown }] });
-    await carryOut(null);
+    await runCommands(null);
     expect(edits).toHaveLength(1);
   });
 
@@ -107,53 +107,53 @@ describe("an order on memory", () => {
     ["/forget the port", 1],
     ["Forget the port.", 0],
     ["Merke dir, dass ich Tabs bevorzuge.", 1],
-  ])("that came without the owner token is not carried out: %s", async (text, warnings) => {
-    const { say, carryOut, parts, calls, others } = task({ meant: { item: anItem({ id: "i1", content: "the port" }), candidates: [] } });
+  ])("that came without the owner token is not executed: %s", async (text, warnings) => {
+    const { say, runCommands, parts, calls, others } = task({ meant: { item: anItem({ id: "i1", content: "the port" }), candidates: [] } });
     const id = say(text);
     others.add(id);
-    await carryOut(id);
+    await runCommands(id);
     expect(calls).toEqual([]);
     expect(parts().map(({ level }) => level)).toEqual(Array.from({ length: warnings }, () => "warning"));
   });
 
   it("beside a task stands under the owner's message, and the model still owes its answer", async () => {
-    const { say, carryOut, notices, last, edits } = task();
+    const { say, runCommands, notices, last, edits } = task();
     const id = say("Fix the build. Remember that we use pnpm.");
-    await carryOut(id);
-    await carryOut(id);
+    await runCommands(id);
+    await runCommands(id);
     expect(edits.map(({ content }) => content)).toEqual(["we use pnpm"]);
     expect(notices()).toHaveLength(1);
     expect(last()?.message).toMatchObject({ id, role: "user" });
   });
 
   it("that comes while a task is under way does not end it", async () => {
-    const { say, carryOut, answer, last } = task();
+    const { say, runCommands, answer, last } = task();
     const begun = say("Fix the build.");
     answer("Let me look.", true);
     const id = say("Remember that we use pnpm.");
-    await carryOut(begun);
+    await runCommands(begun);
     expect(last()?.message.id).toBe(id);
   });
 
   it("that comes right after a request does not swallow it", async () => {
-    const { say, carryOut, last } = task();
+    const { say, runCommands, last } = task();
     const begun = say("Fix the build.");
     const id = say("Remember that we use pnpm.");
-    await carryOut(begun);
+    await runCommands(begun);
     expect(last()?.message.id).toBe(id);
   });
 
   it("after a request that failed is answered all the same, as it began the run", async () => {
-    const { say, carryOut, last } = task();
+    const { say, runCommands, last } = task();
     say("Fix the build.");
-    await carryOut(say("Remember that we use pnpm."));
+    await runCommands(say("Remember that we use pnpm."));
     expect(last()?.turn?.kind).toBe("assistant");
   });
 
   it("is kept as knowledge where its block is full, and says so", async () => {
     const full = new LancelotError("too_large", "The block human would hold 500 tokens.");
-    const { say, carryOut, notices, edits } = task({ onEdit: ({ target }) => (target === "core:human" ? full : {}) });
-    await carryOut(say("Remember that I prefer tabs."));
+    const { say, runCommands, notices, edits } = task({ onEdit: ({ target }) => (target === "core:human" ? full : {}) });
+    await runCommands(say("Remember that I prefer tabs."));
     expect(edits.map(({ target, namespace }) => [target, namespace])).toEqual([
       ["core:human", "global"],
       ["archival", "global"],
@@ -171,17 +171,17 @@ describe("an order on memory", () => {
       "“I prefer […]” A secret was removed.",
     ],
     ["quarantined", () => ({ outcome: "quarantined" as const, quarantineId: "w1", diff: [] }), "warning", "quarantine"],
-  ])("that is %s is reported as that", async (_name, onEdit, level, words) => {
-    const { say, carryOut, parts, logged } = task({ onEdit });
-    await carryOut(say("Remember that I prefer tabs."));
-    expect(parts()).toMatchObject([{ level, action: "open_memory", text: expect.stringContaining(words) }]);
-    expect(parts()[0]?.text.includes("Roll back")).toBe(_name === "changed by the gates");
+  ])("that is %s is reported as that", async (_name, onEdit, level, expectedText) => {
+    const { say, runCommands, parts, logged } = task({ onEdit });
+    await runCommands(say("Remember that I prefer tabs."));
+    expect(parts()).toMatchObject([{ level, action: "open_memory", text: expect.stringContaining(expectedText) }]);
+    expect(parts()[0]?.text.includes("Roll Back")).toBe(_name === "changed by the gates");
     expect(logged).toEqual([]);
   });
 
   it("that fails inside is told without the error's words, which are logged", async () => {
-    const { say, carryOut, notices, logged } = task({ onEdit: () => new TypeError("x is undefined") });
-    await carryOut(say("Remember that I prefer tabs."));
+    const { say, runCommands, notices, logged } = task({ onEdit: () => new TypeError("x is undefined") });
+    await runCommands(say("Remember that I prefer tabs."));
     expect(notices()[0]).not.toContain("undefined");
     expect(logged).toHaveLength(1);
   });
@@ -192,15 +192,15 @@ describe("an order to forget", () => {
   const other = anItem({ id: "i2", content: "The production port is 443" });
 
   it("forgets what is clearly meant", async () => {
-    const { say, carryOut, notices, calls } = task({ meant: { item: port, candidates: [] } });
-    await carryOut(say("Forget the staging port."));
+    const { say, runCommands, notices, calls } = task({ meant: { item: port, candidates: [] } });
+    await runCommands(say("Forget the staging port."));
     expect(calls).toMatchObject([{ name: "forget", by: "owner", params: { id: "i1" } }]);
     expect(notices()[0]).toContain("i1");
   });
 
   it("lists what may be meant, and forgets none of it", async () => {
-    const { say, carryOut, notices, calls } = task({ meant: { item: null, candidates: [port, other] } });
-    await carryOut(say("/forget port"));
+    const { say, runCommands, notices, calls } = task({ meant: { item: null, candidates: [port, other] } });
+    await runCommands(say("/forget port"));
     expect(calls).toEqual([]);
     expect(notices()[0]).toContain("- The staging port is 8443 (");
     expect(notices()[0]).toContain("- The production port is 443");
@@ -208,21 +208,21 @@ describe("an order to forget", () => {
 
   it("says when nothing matches; what is only said in passing is left to the model then", async () => {
     const clear = task();
-    await clear.carryOut(clear.say("/forget that we use pnpm"));
+    await clear.runCommands(clear.say("/forget that we use pnpm"));
     expect([clear.notices().length, clear.calls]).toEqual([1, []]);
     const passing = task();
-    await passing.carryOut(passing.say("Forget the staging port."));
+    await passing.runCommands(passing.say("Forget the staging port."));
     expect(passing.notices()).toEqual([]);
     expect(passing.last()?.message.role).toBe("user");
   });
 });
 
-describe("where memory is switched off", () => {
+describe("where memory is turned off", () => {
   it("the owner's words are as any others, and a command says that it does nothing", async () => {
-    const { say, carryOut, notices, calls } = task({ enabled: false });
-    await carryOut(say("Remember that we use pnpm."));
+    const { say, runCommands, notices, calls } = task({ enabled: false });
+    await runCommands(say("Remember that we use pnpm."));
     expect(notices()).toEqual([]);
-    await carryOut(say("/remember we use pnpm"));
+    await runCommands(say("/remember we use pnpm"));
     expect(notices()).toEqual([expect.stringContaining("MEMORY_VNEXT")]);
     expect(calls).toEqual([]);
   });

@@ -209,7 +209,7 @@ describe("the queue of spans", () => {
     expect(pipeline.sent()).toBe(2_048);
   });
 
-  it("counts what the collector does not take, and goes on", async () => {
+  it("counts what the collector does not take, and continues", async () => {
     answer = 400;
     const pipeline = pipe(5);
     pipeline.add(receipt("refused"));

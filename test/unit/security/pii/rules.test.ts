@@ -191,9 +191,9 @@ describe("whatever the text", () => {
       fc.property(
         fc.array(fc.constantFrom("and", "x1", "{", "}", "the", "=>", "42", "\n", '"'), { maxLength: 12 }),
         fc.nat(),
-        (words, place) => {
-          const at = place % (words.length + 1);
-          const text = [...words.slice(0, at), "jane.doe@siemens.com", ...words.slice(at)].join(" ");
+        (args, place) => {
+          const at = place % (args.length + 1);
+          const text = [...args.slice(0, at), "jane.doe@siemens.com", ...args.slice(at)].join(" ");
           expect(found(text)).toContain("email:jane.doe@siemens.com");
         },
       ),
@@ -253,7 +253,7 @@ describe("beside secrets", () => {
   });
 
   it("no placeholder is taken for personal data, whatever stands before it", () => {
-    const words = [
+    const args = [
       "HIDDEN",
       "EMAIL",
       "PHONE",
@@ -286,7 +286,7 @@ describe("beside secrets", () => {
       "12 ",
       '{"firstName":"',
     ];
-    for (const word of words) for (const cue of before) expect([cue, found(`${cue}${word}_k482p137f`)]).toEqual([cue, []]);
+    for (const word of args) for (const cue of before) expect([cue, found(`${cue}${word}_k482p137f`)]).toEqual([cue, []]);
   });
 
   it("personal data is no secret to the redactor", () => {

@@ -20,7 +20,7 @@ describe("a command in the approval question", () => {
     const [command, blank, folder, place, network, timeout, ...rest] = commandDetail(of).split("\n");
     expect([command, blank, rest]).toEqual(["npm test", "", []]);
     expect([folder, place, network, timeout]).toEqual(
-      ["workspace", "container", "none", "10 minutes"].map((part) => expect.stringContaining(part)),
+      ["workspace", "container", "none", "10 min"].map((part) => expect.stringContaining(part)),
     );
     const onHost = commandDetail({ ...of, cwd: "packages/a", place: "host", network: true, timeoutMs: 90_000 });
     for (const part of ["packages/a", "without a sandbox", "config/network.yaml", "90 s"]) expect(onHost).toContain(part);
@@ -32,8 +32,8 @@ describe("a command in the approval question", () => {
     [1_000, "1 s"],
     [2_340, "2.3 s"],
     [59_600, "60 s"],
-    [600_000, "10 minutes"],
-  ])("%d ms are %s", (ms, words) => {
-    expect(seconds(ms)).toBe(words);
+    [600_000, "10 min"],
+  ])("%d ms are %s", (ms, message) => {
+    expect(seconds(ms)).toBe(message);
   });
 });

@@ -270,7 +270,7 @@ describe("a denial", () => {
 });
 
 describe("taking back and setting aside", () => {
-  it("takes back a commit of the same task without a question, exactly", async () => {
+  it("rolls back a commit of the same task without a question, exactly", async () => {
     open();
     const { text } = await insert("The cache is in /tmp.");
     const outcome = await fixture.run("memory_rollback", { commit_id: commitIn(text), reason: "Wrong." });
@@ -288,7 +288,7 @@ describe("taking back and setting aside", () => {
     expect(ids()).toHaveLength(answer === "deny" ? 1 : 0);
   });
 
-  it("sets aside what the agent wrote, and not what the owner said", async () => {
+  it("quarantines what the agent wrote, and not what the owner said", async () => {
     open();
     await insert("The cache is in /tmp.");
     const [id] = ids();
@@ -312,11 +312,11 @@ describe("arguments", () => {
     [{ content: "x".repeat(20_001) }, /content/],
     [{ ttl_seconds: 1 }, /ttl_seconds/],
     [{ id: "mine" }, /id/],
-  ])("that are wrong are answered with what is right: %j", async (wrong, words) => {
+  ])("that are wrong are answered with what is right: %j", async (wrong, message) => {
     open();
     const outcome = await insert("The build is fast.", wrong);
     expect(outcome).toMatchObject({ isError: true, error: { code: "invalid_params" } });
-    expect(outcome.text).toMatch(words);
+    expect(outcome.text).toMatch(message);
     expect(ids()).toEqual([]);
   });
 });

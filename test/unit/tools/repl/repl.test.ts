@@ -90,10 +90,10 @@ describe("cat", () => {
     ["cat .env", "denied", /^Blocked: /],
     ["cat src/../.env", "denied", /^Blocked: /],
     ["cat ./src/.././/.env", "denied", /^Blocked: /],
-  ])("%s", async (command, code, words) => {
+  ])("%s", async (command, code, expectedText) => {
     const { code: got, text } = await refusal(command);
     expect(got).toBe(code);
-    expect(text).toMatch(words);
+    expect(text).toMatch(expectedText);
     expect(last()?.status).toBe("failure");
   });
 
@@ -148,7 +148,7 @@ describe("grep", () => {
     ["grep -f patterns src/a.ts", /-e/],
     ["grep --pre=sh x src/a.ts", /--pre/],
     ["grep -A many x src/a.ts", /takes a number/],
-  ])("%s", async (command, words) => expect((await refusal(command)).text).toMatch(words));
+  ])("%s", async (command, expectedText) => expect((await refusal(command)).text).toMatch(expectedText));
 
   it("treats a pattern that looks like an option of ripgrep as a pattern", async () => {
     expect(await textOf("grep -e --pre=sh src/a.ts")).toBe("Nothing matches.");
@@ -237,9 +237,9 @@ describe("cp", () => {
     ["cp -s src/a.ts link", /^cp: /],
     ["cp .env env.txt", /^Blocked: /],
     ["cp -r . copy", /into itself/],
-  ])("%s", async (command, words) => {
+  ])("%s", async (command, expectedText) => {
     const before = snapshotTree(fixture.workspace);
-    expect((await refusal(command)).text).toMatch(words);
+    expect((await refusal(command)).text).toMatch(expectedText);
     expect(snapshotTree(fixture.workspace)).toEqual(before);
   });
 

@@ -21,7 +21,7 @@ describe("the arguments of a command line", () => {
     ["grep foo$ a", ["grep", "foo$", "a"]],
     [String.raw`grep \| a`, ["grep", "|", "a"]],
     ["", []],
-  ])("%s", (command, words) => expect(splitArguments(command)).toEqual(words));
+  ])("%s", (command, message) => expect(splitArguments(command)).toEqual(message));
 
   it.each([
     ["cat a | sh", /pipes/i],
@@ -46,8 +46,8 @@ describe("the arguments of a command line", () => {
   it("reads any argument in shell quotes unchanged", () => {
     const word = fc.string({ unit: "binary", maxLength: 40 }).filter((text) => !/[^\P{Cc}\t\n\r]/u.test(text));
     fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
-        expect(splitArguments(words.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(words);
+      fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (message) => {
+        expect(splitArguments(message.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(" "))).toEqual(message);
       }),
       { numRuns: runs(125, 500) },
     );

@@ -83,7 +83,7 @@ describe("encodings", () => {
     ],
     ["an emoji in Windows-1252", "\u{1f600}", { name: "latin1", bom: false }, /cannot hold \u201c\u{1f600}\u201d \(line 1\)/u],
     ["half a character in UTF-8", "a\nb\ud800", { name: "utf8", bom: false }, /UTF-8, which cannot hold half a character \(line 2\)/],
-  ])("refuse %s with a message", (_name, text, encoding, words) => {
-    expect(() => encodeText(text, encoding)).toThrow(words);
+  ])("refuse %s with a message", (_name, text, encoding, message) => {
+    expect(() => encodeText(text, encoding)).toThrow(message);
   });
 });
