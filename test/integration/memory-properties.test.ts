@@ -105,7 +105,7 @@ function finishedCommits({ storage }: PropertyHost): Set<string> {
 it("two processes that add to one item at once lose none of what was added", async () => {
   const host = openHost();
   host.commits.apply([gated(wish({ op: "insert", target: "archival", content: "count 0" }))], owner, { reason: "start", parentId: null });
-  const times = 150;
+  const times = runs(60, 150);
   /** True when one really met a change of the other's. */
   async function pair(before: number): Promise<boolean> {
     const writers = [startWriter("count", String(times)), startWriter("count", String(times))];
@@ -129,7 +129,9 @@ it("two processes that add to one item at once lose none of what was added", asy
   host.storage.close();
 });
 
-it("hosts killed 16 times at any moment, two at a time, leave whole commits with their receipts, and nothing open", async () => {
+const kills = runs(6, 16);
+
+it(`hosts killed ${kills} times at any moment, two at a time, leave whole commits with their receipts, and nothing open`, async () => {
   const host = openHost();
   let commits = 0;
   const killOnce = async (after: number): Promise<void> => {
@@ -143,8 +145,8 @@ it("hosts killed 16 times at any moment, two at a time, leave whole commits with
     for (const line of said()) expect(finished.has(line.slice(5))).toBe(true);
     commits += said().length;
   };
-  for (let turn = 0; turn < 8; turn += 1) await Promise.all([killOnce(1 + turn), killOnce(16 - turn)]);
-  expect(commits).toBeGreaterThanOrEqual(8 * 17);
+  for (let turn = 0; turn < kills / 2; turn += 1) await Promise.all([killOnce(1 + turn), killOnce(16 - turn)]);
+  expect(commits).toBeGreaterThanOrEqual((kills / 2) * 17);
 
   expect(host.commits.reconcile()).toBeGreaterThan(0);
   expect(host.commits.open()).toBe(0);

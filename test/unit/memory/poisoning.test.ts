@@ -6,9 +6,16 @@ import { said } from "../../support/memory/gates-fixture.ts";
 import { loadOrdinary, loadPoisonings, type Poisoning } from "../../support/memory/poisoning-attacks.ts";
 import { secretDisguises } from "../../support/memory/secret-disguises.ts";
 import { WholeMemory } from "../../support/memory/whole-memory.ts";
+import { sample } from "../../support/soak.ts";
 import { secretSamples } from "../../support/secret-samples.ts";
 
-const poisonings = loadPoisonings();
+const all = loadPoisonings();
+const poisonings = sample(
+  all,
+  // Each of the encoded ones is encoded in its own way.
+  [({ id, via }) => (via === "encoded" ? id : id.replace(/-\d+$/, ""))],
+  6,
+);
 const ordinary = loadOrdinary();
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
@@ -61,7 +68,7 @@ describe("poisoning", () => {
   afterAll(() => room.remove());
 
   it("comes in at least 150 ways, beside at least 60 ordinary facts", () => {
-    expect(new Set(poisonings.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
+    expect(new Set(all.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
     expect(new Set(poisonings.map(({ via }) => via)).size).toBe(9);
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
