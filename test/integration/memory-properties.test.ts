@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -52,7 +51,6 @@ it("sequences do so with the gates and the text index of the product, in which n
 function startWriter(...what: string[]) {
   const child = spawn(process.execPath, ["--no-warnings", writer, folder.path, ...what], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(folder.path, "compile-cache") },
   });
   let output = "";
   const ready = Promise.withResolvers<void>();
