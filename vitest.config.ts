@@ -1,4 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { skippedWithout } from "./test/support/setup/machine.mjs";
 import { whyNoOtherUser } from "./test/support/setup/other-users.mjs";
@@ -9,10 +11,16 @@ const hung = { testTimeout: soak ? 3_600_000 : 600_000, hookTimeout: 600_000, ex
 const inEditor = { ...hung, fileParallelism: false };
 const workers = { maxWorkers: 2 };
 const setupFiles = ["test/support/properties.ts", "test/support/patience.ts"];
-const unitSetup = [...setupFiles, "test/support/memory-disk.ts"];
+const diskSetup = [...setupFiles, "test/support/memory-disk.ts"];
 
 const testFiles = (folder: string, holding: RegExp) =>
   globSync(`test/${folder}/**/*.test.{ts,tsx}`).filter((file) => holding.test(readFileSync(file, "utf8")));
+
+/**
+ * Processes that a test starts from the sources compile them once for all tests. Support programs that are killed write that cache
+ * themselves (`flushCompileCache`).
+ */
+const env = { NODE_COMPILE_CACHE: join(tmpdir(), "lancelot-test-compile-cache") };
 
 /** Files that change what other files of the same process would see: mocked modules, a page of their own, the process's environment. */
 const isolated = testFiles("unit", /\bvi\.(mock|stubEnv|resetModules)\(|@vitest-environment|process\.env\[[^\]]+\] =|process\.chdir/);
@@ -34,20 +42,21 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.{ts,tsx}"],
           exclude: isolated,
-          setupFiles: unitSetup,
+          setupFiles: diskSetup,
           pool: "threads",
           isolate: false,
           ...workers,
           ...hung,
         },
       },
-      { test: { name: "unit-isolated", include: isolated, setupFiles: unitSetup, pool: "threads", ...workers, ...hung } },
+      { test: { name: "unit-isolated", include: isolated, setupFiles: diskSetup, pool: "threads", ...workers, ...hung } },
       {
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: serial,
-          setupFiles,
+          setupFiles: diskSetup,
+          env,
           pool: "forks",
           ...workers,
           ...hung,
@@ -58,6 +67,7 @@ export default defineConfig({
           name: "serial",
           include: serial,
           setupFiles,
+          env,
           pool: "forks",
           fileParallelism: false,
           ...hung,

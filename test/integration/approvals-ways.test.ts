@@ -10,6 +10,7 @@ import { startGateway } from "../../agent-server/gateway/http.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { byWords } from "../support/model-server/script.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import { runs } from "../support/soak.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 
 const ownerToken = "owner-token-of-this-test-0123456789abcdef";
@@ -132,7 +133,7 @@ describe("an approval", () => {
       return result;
     };
     const wins = new Map<string, number>();
-    for (let round = 0; round < 9; round++) {
+    for (let round = 0; round < runs(4, 9); round++) {
       writeFileSync(join(workspace, "a.txt"), "a\n");
       const { questId, approval } = await asked(first, "Please delete a.txt.");
       const { id } = approval;

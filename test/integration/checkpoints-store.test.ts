@@ -5,13 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { moments, runs } from "../support/soak.ts";
 import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import { runHost } from "../support/tools/killed-host.ts";
 import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
 
 const run = promisify(execFile);
-/** A hundred thousand files are made and removed in memory where that is possible: disks of test machines take minutes for them. */
+const manyFiles = runs(10_000, 100_000);
+/** That many files are made and removed in memory where that is possible: disks of test machines take minutes for them. */
 const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 describe("the store of before-images", () => {
@@ -30,8 +32,8 @@ describe("the store of before-images", () => {
     for (let index = 0; index < 12; index += 1)
       await fixture.sh("", { questId: `ended${index}`, run: () => Promise.resolve(fixture.write("big.bin", randomBytes(400_000))) });
     fixture.close();
-    const { took } = await runHost([base, "collect"], { word: "begun", after: 15 });
-    for (let round = 1; round < 6; round += 1) await runHost([base, "collect"], { word: "begun", after: Math.max(5, took) * round });
+    // A whole collection takes about a tenth of a second, and each goes on where the one before it was killed.
+    for (const moment of moments(runs(3, 12))) await runHost([base, "collect"], { word: "begun", after: 5 + moment * 90 });
 
     const after = createEffectsFixture({
       base,
@@ -70,9 +72,9 @@ describe("the store of before-images", () => {
     again.close();
   });
 
-  it("holds a repository of a hundred thousand files, and restores thousands of files that a command changed", async () => {
+  it(`holds a repository of ${manyFiles} files, and puts back what a command did to thousands of them`, async () => {
     const fixture = createEffectsFixture({ base });
-    makeManyFiles(fixture.workspace, 100_000);
+    makeManyFiles(fixture.workspace, manyFiles);
     const before = pictureOf(join(fixture.workspace, "packages/p1"));
     const dependencies = pictureOf(join(fixture.workspace, "node_modules/p3"));
     const { touched } = await fixture.sh(

@@ -6,10 +6,12 @@ import { estimateTokens } from "../../agent-server/context/context.ts";
 import type { PlanStep } from "../../agent-server/contract/chat.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import { runs } from "../support/soak.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";
 
 const contextWindow = 20_000;
-const rounds = 14;
+const rounds = runs(8, 14);
+const compactions = runs(5, 10);
 const callsARound = 15;
 const fact = "The customer number of the pilot is K-20417, and it is never shown in logs.";
 const rule = "From now on never touch anything below legacy/, not even its comments.";
@@ -105,7 +107,7 @@ function reported(request: SeenRequest): string {
 }
 
 describe("a task of hundreds of calls", () => {
-  it("keeps soul, rules, plan, approvals, pinned facts and the owner's rules verbatim through ten compactions", async () => {
+  it(`keeps soul, rules, plan, approvals, pinned facts and the owner's rules verbatim through ${compactions} compactions`, async () => {
     const { questId } = await at.call("chat.send", { text: `Port the billing service, module by module. ${decision}` });
     await settled(questId);
     await at.call("context.add", { questId, path: "pilot", text: fact, pinned: true });
@@ -124,7 +126,7 @@ describe("a task of hundreds of calls", () => {
     const receipts = (await at.call("receipts.search", { questId, query: "context.compact", limit: 500 })).items.filter(
       ({ actionName, status }) => actionName === "context.compact" && status === "success",
     );
-    expect(receipts.length).toBeGreaterThanOrEqual(10);
+    expect(receipts.length).toBeGreaterThanOrEqual(compactions);
     for (const { outputs } of receipts) expect(Number(outputs?.["after"])).toBeLessThan(Number(outputs?.["before"]));
 
     // What stands between the rules of the product and the owner's files.
@@ -188,7 +190,7 @@ providers:
       const { questId } = await window.call("chat.send", { text: "Read them. Never change one." });
       const ended = async () => ["done", "failed"].includes((await window.call("quests.get", { id: questId })).quest.status);
       await window.until(ended);
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < runs(2, 3); round += 1) {
         await window.call("context.compact", { questId });
         await window.call("chat.send", { questId, text: `Go on, ${String(round)}.` });
         await window.until(ended);

@@ -8,7 +8,7 @@ import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
 import { runs } from "../support/soak.ts";
 
-const kills = runs(5, 10);
+const kills = runs(3, 10);
 
 describe("a host that is killed", () => {
   let base = "";
@@ -57,7 +57,7 @@ describe("a host that is killed", () => {
   });
 
   it("while it looks at the workspace before: the command never ran, and nothing is left open", async () => {
-    const before = await fill(2_000);
+    const before = await fill(runs(1_000, 2_000));
     rmSync(join(base, "data/effects"), { recursive: true });
     const ended = await runHost([base, "command", "echo never > never.txt"], { word: "begun", after: 20 });
     const fixture = createEffectsFixture({ base });

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { soak } from "../support/soak.ts";
 import { ownerEnv, put } from "../support/tools/git-fixture.ts";
 import { buildTemplate, type Trap, traps, type TrapWorld } from "../support/tools/git-traps.ts";
 import { createToolsFixture, snapshotTree } from "../support/tools-fixture.ts";
@@ -58,20 +59,29 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-function build(trap: Trap, number: number): TrapWorld {
+function build(set: readonly Trap[], number: number): TrapWorld {
   const folder = join(base, `world-${number}`);
   cpSync(join(base, "template"), folder, { recursive: true });
   const canary = join(folder, "canary");
   const world = { repo: join(folder, "repo"), outside: join(folder, "outside"), home, trap: join(folder, "trap.sh"), canary };
   put(world.trap, `#!/bin/sh\necho "$0 $*" >> ${canary}\n`, 0o755);
-  trap.build(world);
+  for (const trap of set) trap.build(world);
   rmSync(canary, { force: true });
   put(join(world.repo, "a.txt"), "changed\n");
   return world;
 }
 
-/** Every tool, with the owner saying yes to whatever is asked. */
-function calls({ path, ref }: Trap): [string, Record<string, unknown>][] {
+type Call = [tool: string, args: Record<string, unknown>];
+
+/** Every tool, with the owner saying yes to whatever is asked: each in one of its ways, in turn, and in all of them in soak. */
+function calls(trap: Trap, number: number): Call[] {
+  const all = everyCall(trap);
+  if (soak) return all;
+  const ways = Map.groupBy(all, ([tool]) => tool);
+  return [...ways.values()].flatMap((of) => of.slice(number % of.length, (number % of.length) + 1));
+}
+
+function everyCall({ path, ref }: Trap): Call[] {
   const patch = "--- a/dir/b.txt\n+++ b/dir/b.txt\n@@ -1 +1 @@\n-b\n+patched\n";
   return [
     ["git_status", path === undefined ? {} : { path }],
@@ -90,16 +100,66 @@ function calls({ path, ref }: Trap): [string, Record<string, unknown>][] {
   ];
 }
 
+/**
+ * Traps that share no setting and no file, and with each of which alone every tool gets to its end. Outside soak they are set in one
+ * repository, where every tool must get to its end too: so none of them hides another.
+ */
+const setTogether: readonly (readonly string[])[] = [
+  [
+    "hooks of every kind",
+    "hooks in settings",
+    "hooks of the remote",
+    "aliases of the commands themselves",
+    "a file system monitor",
+    "a text converter",
+    "pagers",
+    "editors",
+    "a program that signs",
+    "objects borrowed from the owner's other repository",
+    "branches that name a remote of their own",
+  ],
+  [
+    "hooks by core.hooksPath in the tree",
+    "a file system monitor of the first version",
+    "an external diff",
+    "attributes of another file",
+    "addresses that are rewritten to programs",
+  ],
+  ["a merge driver", "an included file"],
+  ["a diff driver", "files included on conditions", "files that never end"],
+];
+
+interface Case {
+  readonly name: string;
+  readonly traps: readonly Trap[];
+}
+
+function cases(): Case[] {
+  const groups = soak ? [] : setTogether;
+  const grouped = groups.map((names) => ({
+    name: names.join(", "),
+    traps: names.map((name) => {
+      const found = traps.find((trap) => trap.name === name);
+      if (found === undefined) throw new Error(`There is no trap ${name}.`);
+      return found;
+    }),
+  }));
+  const alone = traps.filter(({ name }) => !groups.flat().includes(name));
+  return [...grouped, ...alone.map((trap) => ({ name: trap.name, traps: [trap] }))];
+}
+
 const outsideOf = (world: TrapWorld, trap: Trap) =>
   snapshotTree(world.outside, (path) => trap.owns !== undefined && path.startsWith(join(world.outside, trap.owns)));
 
 describe("a repository full of traps", () => {
   it("comes in at least sixty kinds", () => expect(new Set(traps.map(({ name }) => name)).size).toBeGreaterThanOrEqual(60));
 
-  it.concurrent.each(traps.map((trap, number) => [trap.name, trap, number] as const))(
+  it.concurrent.each(cases().map((one, number) => [one.name, one.traps, number] as const))(
     "runs nothing and changes nothing outside: %s",
-    async (_name, trap, number) => {
-      const world = build(trap, number);
+    async (name, set, number) => {
+      const world = build(set, number);
+      // Only a trap that is alone has a path or a ref of its own.
+      const trap: Trap = set.length === 1 && set[0] !== undefined ? set[0] : { name, build: () => undefined };
       const before = outsideOf(world, trap);
       const fixture = createToolsFixture({
         base: join(base, `room-${number}`),
@@ -110,13 +170,14 @@ describe("a repository full of traps", () => {
       const reported: string[] = [];
       try {
         fixture.answer("allow_once");
-        for (const [tool, args] of calls(trap)) {
+        for (const [tool, args] of calls(trap, number)) {
           const { text, isError, card } = await fixture.run(tool, args, { signal: AbortSignal.timeout(600_000) });
           reported.push(`${tool} ${JSON.stringify(args)}: ${text}`);
           expect({ tool, sprung: existsSync(world.canary) || existsSync(join(base, "ambient")) }).toEqual({ tool, sprung: false });
           expect(text).not.toContain("private words");
           expect(text).not.toContain("for a reason of its own");
           expect([tool, isError, card.status]).toEqual([tool, card.status !== "success", expect.any(String)]);
+          if (set.length > 1) expect([tool, isError, text]).toEqual([tool, false, text]);
         }
         await fixture.tools.checkpoints.restore({ questId: "q1" });
         await fixture.tools.verifications.settle("q1", { timeoutMs: 600_000 });
@@ -125,28 +186,31 @@ describe("a repository full of traps", () => {
       }
       expect([existsSync(world.canary), existsSync(join(base, "ambient"))]).toEqual([false, false]);
       expect(outsideOf(world, trap)).toEqual(before);
-      for (const name of ["owned", "x", "mirror/owned", "copy/owned"]) expect(existsSync(join(world.repo, name))).toBe(false);
+      for (const file of ["owned", "x", "mirror/owned", "copy/owned"]) expect(existsSync(join(world.repo, file))).toBe(false);
       if (process.env["TRAPS_TOLD"] !== undefined)
-        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${trap.name}\n${reported.join("\n---\n")}\n`);
-      if (trap.springs === undefined) return;
-      // It does spring when git is run as it comes, so its silence above says something.
-      const again = build(trap, number + 1000);
-      try {
-        // Nothing is piped: what it starts may outlive it.
-        execFileSync("git", trap.springs, { cwd: again.repo, stdio: "ignore", timeout: 120_000, env: ownerEnv(again.home) });
-      } catch {
-        // What git makes of it is of no interest.
+        put(join(process.env["TRAPS_TOLD"], `${number}.txt`), `${name}\n${reported.join("\n---\n")}\n`);
+      // Each does spring when git is run as it comes, so its silence above says something.
+      for (const [index, one] of set.entries()) {
+        const { name: what, springs } = one;
+        if (springs === undefined) continue;
+        const again = build([one], number + 1000 * (index + 1));
+        try {
+          // Nothing is piped: what it starts may outlive it.
+          execFileSync("git", springs, { cwd: again.repo, stdio: "ignore", timeout: 120_000, env: ownerEnv(again.home) });
+        } catch {
+          // What git makes of it is of no interest.
+        }
+        expect([what, existsSync(again.canary)]).toEqual([what, true]);
       }
-      expect([trap.name, existsSync(again.canary)]).toEqual([trap.name, true]);
     },
   );
 
   it("and git works as ever in a repository without any", async () => {
-    const world = build({ name: "none", build: () => undefined }, 999);
+    const world = build([], 999);
     const fixture = createToolsFixture({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
     fixture.answer("allow_once");
     const failed: string[] = [];
-    for (const [tool, args] of calls({ name: "none", build: () => undefined })) {
+    for (const [tool, args] of everyCall({ name: "none", build: () => undefined })) {
       const { text, isError } = await fixture.run(tool, args);
       if (isError) failed.push(`${tool}: ${text}`);
     }

@@ -8,16 +8,16 @@ import { cliPath, hostEnv, runCli, sampleWorkspace, temporaryFolder } from "../s
 import { startModelServer } from "../support/model-server/server.ts";
 import { projectNode } from "../support/setup/project.mjs";
 import { edits, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
-import { runs } from "../support/soak.ts";
+import { moments, runs } from "../support/soak.ts";
 
-const kills = runs(32, 200);
-const workers = 4;
+const kills = runs(8, 200);
+const workers = runs(2, 4);
 
 it(`a host killed at ${kills} random points leaves a ledger that verifies and files that are whole`, async () => {
   using data = temporaryFolder("kill");
   const server = await startModelServer({ script: twoFileScript() });
   useModelServer(data.path, server.url("openai_compatible"));
-  let killed = 0;
+  const left = moments(kills);
   let written = 0;
 
   /** Runs the task in a workspace of its own, over and over, on the data folder that all share. */
@@ -45,11 +45,10 @@ it(`a host killed at ${kills} random points leaves a ledger that verifies and fi
       expect(readFileSync(path(name), "utf8")).toBe(after.get(name));
       writeFileSync(path(name), text);
     }
-    while (killed < kills) {
-      killed += 1;
+    for (let moment = left.pop(); moment !== undefined; moment = left.pop()) {
       const child = start();
       const ended = once(child, "exit");
-      await Promise.race([ended, wait(Math.random() * longestMs)]);
+      await Promise.race([ended, wait(moment * longestMs)]);
       child.kill("SIGKILL");
       await ended;
       for (const name of before.keys()) {
@@ -77,7 +76,7 @@ it(`a host killed at ${kills} random points leaves a ledger that verifies and fi
     for (const quest of (JSON.parse(quests.stdout) as { items: { status: string }[] }).items)
       expect(["done", "interrupted", "failed"]).toContain(quest.status);
     // The kills fell where it matters: some before, some after the writes.
-    expect(written).toBeGreaterThan(runs(1, 10));
+    expect(written).toBeGreaterThan(runs(0, 10));
     expect(written).toBeLessThan(2 * kills);
   } finally {
     await server.close();

@@ -11,6 +11,7 @@ import {
   StreamMessageWriter,
 } from "vscode-languageserver/node";
 import { finished, hostEnv, mainPath, runCli, sampleWorkspace, temporaryFolder, until } from "../support/host/built-host.ts";
+import { lancelot } from "../support/host/terminal.ts";
 import { projectNode } from "../support/setup/project.mjs";
 
 const handshake = (workspace: string, dataDir: string, over: Record<string, unknown> = {}) => ({
@@ -150,26 +151,28 @@ it("lancelot call prints a result, or an error and exit 1", async () => {
   expect(JSON.parse(info.stdout)).toMatchObject({ name: "lancelot" });
   expect(info.code).toBe(0);
   for (const [args, code] of [
-    [["call", "receipts.get", '{"id":"none"}'], "not_found"],
     [["call", "host.info", "{oops"], "invalid_params"],
     [["call", "vault.list"], "unauthorized"],
     [["call", "skills.list"], "unavailable"],
     [["call", "no.such"], "not_found"],
   ] as const) {
-    const failed = await runCli([...args, ...where]);
-    expect(failed.code, args.join(" ")).toBe(1);
+    const failed = await lancelot([...args, ...where]);
+    expect(failed.status, args.join(" ")).toBe(1);
     expect(JSON.parse(failed.stdout), args.join(" ")).toMatchObject({ error: { code } });
   }
-  const owned = await runCli(["call", "vault.list", "{}", ...where], {
+  const failed = await runCli(["call", "receipts.get", '{"id":"none"}', ...where]);
+  expect([failed.code, JSON.parse(failed.stdout)]).toEqual([1, { error: expect.objectContaining({ code: "not_found" }) as unknown }]);
+  const owned = await lancelot(["call", "vault.list", "{}", ...where], {
     env: { LANCELOT_OWNER_TOKEN: "an-owner-token-that-is-long-enough-000" },
   });
   expect(JSON.parse(owned.stdout)).toEqual({ items: [] });
 });
 
 it("says how it is used when it is used wrongly", async () => {
+  expect((await runCli([])).code).toBe(2);
   for (const args of [[], ["nonsense"], ["serve", "--port", "many"], ["chat", "x", "--yes-tier", "T9"], ["--no-such-flag"]]) {
-    const failed = await runCli(args);
-    expect(failed.code, args.join(" ")).toBe(2);
+    const failed = await lancelot(args);
+    expect(failed.status, args.join(" ")).toBe(2);
     expect(failed.stdout + failed.stderr).toContain("lancelot chat");
   }
 });

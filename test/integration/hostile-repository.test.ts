@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from "vscode-languageserver/node";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
-import { finished, hostEnv } from "../support/host/built-host.ts";
+import { finished, hostEnv, mainPath } from "../support/host/built-host.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { makeFolders } from "../support/quests/harness.ts";
@@ -179,14 +179,10 @@ describe("a program on stdio", () => {
     },
   });
   const start = (env: Record<string, string>) => {
-    const child = spawn(
-      projectNode(),
-      [join(root, "agent-server/main.ts"), "--stdio", "--workspace", clean.workspace, "--data", clean.dataDir],
-      {
-        env: hostEnv(env),
-        stdio: ["pipe", "pipe", "ignore"],
-      },
-    );
+    const child = spawn(projectNode(), [mainPath, "--stdio", "--workspace", clean.workspace, "--data", clean.dataDir], {
+      env: hostEnv(env),
+      stdio: ["pipe", "pipe", "ignore"],
+    });
     const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
     connection.listen();
     return { child, connection };

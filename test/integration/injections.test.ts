@@ -16,12 +16,20 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { type Attempt, type Call, type Goals, loadAttempts, loadGoals, textOf } from "../support/injections/attempts.ts";
 import { obeyingModel } from "../support/injections/obeying-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import { sample } from "../support/soak.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 import { snapshotTree } from "../support/tools-fixture.ts";
 
 /** Values that must never be in a prompt. */
 const secrets = ["hunter2-Zq81-never-told", "b3BlbnNzaC1rZXktdjEAAAAA", "vault-value-never-told"] as const;
-const attempts = loadAttempts();
+const all = loadAttempts();
+/** Of every list, way and goal, every file of instructions, and every way to hide an order. */
+const attempts = sample(all, [
+  ({ id, via }) => `${id.replace(/-\d+$/, "")} ${via}`,
+  ({ goal }) => goal,
+  ({ via, name }) => (via === "instructions" ? name : ""),
+  ({ text }) => /\{\{order:(\w+)/.exec(text)?.[1] ?? "",
+]);
 /** Hundreds of tasks, each written through to the disk at every step: in memory, where there is such a disk. */
 const memoryDisk = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
@@ -322,9 +330,10 @@ describe("words that give orders", () => {
   const controls = new Map<string, Judged[]>();
 
   it("come in more than 220 ways, toward every goal", () => {
-    expect(attempts.length).toBeGreaterThanOrEqual(220);
-    expect(new Set(attempts.map(({ id }) => id)).size).toBe(attempts.length);
-    expect(new Set(attempts.map(({ text, via }) => `${via} ${text}`)).size).toBeGreaterThanOrEqual(220);
+    expect(all.length).toBeGreaterThanOrEqual(220);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    expect(new Set(all.map(({ text, via }) => `${via} ${text}`)).size).toBeGreaterThanOrEqual(220);
+    expect(new Set(attempts.map(({ via }) => via))).toEqual(new Set(all.map(({ via }) => via)));
     expect(new Set(attempts.map(({ goal }) => goal))).toEqual(new Set(Object.keys(goals)));
   });
 

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { day, noon } from "../support/memory/compiler-fixture.ts";
+import { runs } from "../support/soak.ts";
 import { objectives } from "../support/memory/remembered.ts";
 
 // What is compiled is the same, byte for byte, for the same memory and the same words (requirement Y5, Must show 3 of issue 6).
@@ -72,24 +73,29 @@ describe("the same memory and the same words give the same bytes", () => {
     expect(new Set(seen.map(({ sorted }) => sorted)).size).toBeGreaterThan(1);
   });
 
-  it.each(["second", "third", "fourth"])("built in another folder, in another order, with other ids (%s)", async (seed) => {
-    const { texts } = await compileIn(
-      { dataDir: newFolder(), fill: { items, seed }, compile: 1 },
-      { LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8", TZ: "Asia/Kathmandu" },
-    );
-    expect(texts).toEqual(expected);
-  });
+  it.each(["second", "third", "fourth"].slice(0, runs(1, 3)))(
+    "built in another folder, in another order, with other ids (%s)",
+    async (seed) => {
+      const { texts } = await compileIn(
+        { dataDir: newFolder(), fill: { items, seed }, compile: 1 },
+        { LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8", TZ: "Asia/Kathmandu" },
+      );
+      expect(texts).toEqual(expected);
+    },
+  );
 
   it("in several processes at once, while others write to another workspace with the same words", async () => {
     const folder = newFolder();
     await compileIn({ dataDir: folder, fill: { items, seed: "first" } });
+    const compile = runs(1, 2);
+    const disturb = runs(75, 150);
     const all = await Promise.all([
-      compileIn({ dataDir: folder, compile: 2 }, { LC_ALL: "ja_JP.UTF-8", TZ: "Asia/Tokyo" }),
-      compileIn({ dataDir: folder, disturb: 150 }),
-      compileIn({ dataDir: folder, compile: 2 }, { LC_ALL: "sv_SE.UTF-8", TZ: "America/St_Johns" }),
-      compileIn({ dataDir: folder, disturb: 150 }),
+      compileIn({ dataDir: folder, compile }, { LC_ALL: "ja_JP.UTF-8", TZ: "Asia/Tokyo" }),
+      compileIn({ dataDir: folder, disturb }),
+      compileIn({ dataDir: folder, compile }, { LC_ALL: "sv_SE.UTF-8", TZ: "America/St_Johns" }),
+      compileIn({ dataDir: folder, disturb }),
     ]);
-    for (const { texts } of [all[0], all[2]]) expect(texts).toEqual([...expected, ...expected]);
+    for (const { texts } of [all[0], all[2]]) expect(texts).toEqual(Array.from({ length: compile }, () => expected).flat());
     const after = await compileIn({ dataDir: folder, compile: 1 });
     expect(after.texts).toEqual(expected);
   });

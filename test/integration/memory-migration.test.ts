@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,6 +13,7 @@ import { receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { hostsMigration } from "../../agent-server/storage/hosts.ts";
 import { migrate } from "../../agent-server/storage/migrate.ts";
 import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
+import { lancelot as runLancelot } from "../support/host/terminal.ts";
 import { openUpkeepFixture } from "../support/memory/upkeep-fixture.ts";
 
 let folder: string;
@@ -27,12 +27,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const database = (): Database.Database => new Database(join(data, "lancelot.sqlite"));
-const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...args: string[]) {
-  const env = { ...process.env, LANCELOT_DATA: data };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: join(folder, "shop"), encoding: "utf8", env });
-  return { status, stdout, stderr };
-}
+const lancelot = (...words: string[]) => runLancelot(words, { cwd: join(folder, "shop"), env: { LANCELOT_DATA: data } });
 
 /** As it was before there was memory: leases were a table of the ledger's. */
 const beforeMemory = [
@@ -47,7 +42,7 @@ const beforeMemory = [
 ];
 
 describe("a data folder from before there was memory", () => {
-  it("is opened, gets the tables, and its tasks are remembered", () => {
+  it("is opened, gets the tables, and its tasks are remembered", async () => {
     const old = database();
     migrate(old, beforeMemory);
     old
@@ -66,12 +61,12 @@ describe("a data folder from before there was memory", () => {
       say.run(randomUUID(), seq, role, JSON.stringify([{ type: "text", text }]), text);
     old.close();
 
-    const status = lancelot("memory");
+    const status = await lancelot("memory");
     expect(status).toMatchObject({ status: 0, stdout: expect.stringContaining("0 core, 0 working, 0 episodic, 0 archival") as string });
-    expect(lancelot("memory", "run", "memory_summarize_episodic")).toMatchObject({ status: 0 });
-    expect(lancelot("memory", "search", "zeppelin").stdout).toContain("The zeppelin total is wrong.");
-    expect(lancelot("memory", "remember", "The port is 8443.").status).toBe(0);
-    expect(lancelot("memory", "run", "memory_integrity_audit").stdout).toContain("No problems");
+    expect(await lancelot("memory", "run", "memory_summarize_episodic")).toMatchObject({ status: 0 });
+    expect((await lancelot("memory", "search", "zeppelin")).stdout).toContain("The zeppelin total is wrong.");
+    expect((await lancelot("memory", "remember", "The port is 8443.")).status).toBe(0);
+    expect((await lancelot("memory", "run", "memory_integrity_audit")).stdout).toContain("No problems");
 
     const now = database();
     expect(now.prepare("SELECT count(*) FROM messages").pluck().get()).toBe(2);

@@ -12,9 +12,11 @@ import { productPaths } from "../../agent-server/paths.ts";
 import { loadPoisonings, type Poisoning } from "../support/memory/poisoning-attacks.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { Script, SeenRequest, Turn } from "../support/model-server/turn.ts";
+import { runs, sample } from "../support/soak.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 
-const poisonings = loadPoisonings();
+/** The unit tests of the memory have more of them. */
+const poisonings = sample(loadPoisonings(), [({ id }) => id.replace(/-\d+$/, "")], 3);
 const byId = new Map(poisonings.map((one) => [one.id, one]));
 const call = { owner: true, signal: new AbortController().signal };
 /** Each of some two hundred tasks is written through to the disk at every step: in memory, where there is such a disk. */
@@ -177,7 +179,7 @@ describe("a model that has everything remembered that it reads", () => {
   it("was given the words it should remember", () => {
     expect(seen.size / poisonings.length).toBeGreaterThan(0.9);
     // Notes of the task at hand are kept, as data; nearly everything else is not.
-    expect(statuses.get("success")).toBeGreaterThan(20);
+    expect(statuses.get("success")).toBeGreaterThan(runs(4, 20));
     expect((statuses.get("failure") ?? 0) + (statuses.get("denied") ?? 0)).toBeGreaterThan(poisonings.length * 3);
   });
 
@@ -186,7 +188,7 @@ describe("a model that has everything remembered that it reads", () => {
     for (const { texts } of poisonings.filter(({ via }, number) => via === "slow" || number % 8 === 0))
       await runTask({ text: `What do we know of this: ${texts[0]?.slice(0, 40) ?? ""}` });
     const later = server.requests.slice(before);
-    expect(later.length).toBeGreaterThan(20);
+    expect(later.length).toBeGreaterThan(runs(4, 20));
     expect(later.some(({ system }) => / from memory[^\]]*\]/.test(system))).toBe(true);
     for (const { system } of later) {
       const outside = plain(outsideMarks(system));

@@ -13,6 +13,7 @@ import type { Script, SeenRequest, Turn } from "../support/model-server/turn.ts"
 import { makeFolders } from "../support/quests/harness.ts";
 import { asks, quotingModel, saysDone } from "../support/placeholders/quoting-model.ts";
 import { makeSource, type Source } from "../support/placeholders/sources.ts";
+import { runs } from "../support/soak.ts";
 import { transform } from "../support/placeholders/transforms.ts";
 import { useModelServer } from "../support/tasks/two-file-change.ts";
 
@@ -134,7 +135,13 @@ function stored(): string[] {
   });
 }
 
-describe("three hundred exchanges with a model that quotes, edits and moves what it is shown", () => {
+/**
+ * Exchanges with each provider. With twenty, every kind of work is done once, by one of them, on values of five kinds; with a hundred,
+ * nearly every kind by each.
+ */
+const exchanges = runs(20, 100);
+
+describe("exchanges with a model that quotes, edits and moves what it is shown", () => {
   it.each<[ServerKind, number]>([
     ["anthropic", 0],
     ["openai", 100],
@@ -143,7 +150,7 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
     const sources: Source[] = [];
     const now = await start(quotingModel, kind);
     let questId: string | undefined;
-    for (let number = first; number < first + 100; number += 1) {
+    for (let number = first; number < first + exchanges; number += 1) {
       const source = makeSource(number);
       sources.push(source);
       put(source.path, source.text);
@@ -159,7 +166,7 @@ describe("three hundred exchanges with a model that quotes, edits and moves what
       }
     }
     const secrets = sources.flatMap((source) => source.secrets);
-    expect(requests().length).toBeGreaterThanOrEqual(300);
+    expect(requests().length).toBeGreaterThanOrEqual(3 * exchanges);
     expect(leaks(sources)).toEqual([]);
     expect(places(secrets, [seen.join("\n")])).toEqual([]);
     expect(deltas.filter((text) => /(?:EMAIL|PHONE|IBAN)_?[a-z]?\d/.test(text))).toEqual([]);

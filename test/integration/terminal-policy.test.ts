@@ -1,10 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-
-const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
+import { lancelot } from "../support/host/terminal.ts";
 
 let base: string;
 beforeAll(() => {
@@ -13,22 +11,18 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-function explain(...args: string[]) {
-  const place = ["--workspace", join(base, "proj"), "--data", join(base, "data")];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, "policy", ...args, ...place], { encoding: "utf8" });
-  return { status, stdout, stderr };
-}
+const explain = (...words: string[]) => lancelot(["policy", ...words, "--workspace", join(base, "proj"), "--data", join(base, "data")]);
 
-it("reports that an ordinary command runs, and by which rule", () => {
-  const { status, stdout } = explain("explain", "git status && npm test");
+it("tells that an ordinary command runs, and by which rule", async () => {
+  const { status, stdout } = await explain("explain", "git status && npm test");
   expect(stdout).toContain("This command ");
   expect(stdout).toContain("[command.git.read]");
   expect(stdout).toMatch(/allow T2 {2}npm test/);
   expect(status).toBe(stdout.startsWith("This command runs without asking") ? 0 : 1);
 });
 
-it("names the denied command inside a wrapper and alternatives, without running it", () => {
-  const { status, stdout } = explain("explain", "bash -c 'rm -rf /'");
+it("names the denied command inside a wrapper and alternatives, without running it", async () => {
+  const { status, stdout } = await explain("explain", "bash -c 'rm -rf /'");
   expect(status).toBe(1);
   expect(stdout).toContain("This command is denied (T3, critical risk).");
   expect(stdout).toMatch(/deny {2}T3 {2}rm -rf \/ \(in bash -c\)/);
@@ -36,16 +30,16 @@ it("names the denied command inside a wrapper and alternatives, without running 
   expect(stdout).toContain("delete_file");
 });
 
-it("answers as JSON, for a folder of its own", () => {
-  const { status, stdout } = explain("explain", "cat ../.env", "--cwd", "src", "--json");
+it("answers as JSON, for a folder of its own", async () => {
+  const { status, stdout } = await explain("explain", "cat ../.env", "--cwd", "src", "--json");
   const found = JSON.parse(stdout) as { decision: { verdict: string }; parts: { rule: { id: string } }[] };
   expect(status).toBe(1);
   expect(found.decision.verdict).toBe("deny");
   expect(found.parts.map((part) => part.rule.id)).toEqual(["command.secret"]);
 });
 
-it("prints its usage", () => {
-  const { status, stderr } = explain("explain");
+it("prints its usage", async () => {
+  const { status, stderr } = await explain("explain");
   expect(status).toBe(1);
   expect(stderr).toContain("lancelot policy explain");
 });

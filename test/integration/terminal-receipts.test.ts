@@ -1,10 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hashEntry } from "../../agent-server/receipts/entry.ts";
+import { lancelot as runLancelot } from "../support/host/terminal.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -12,18 +12,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...args: string[]) {
-  const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) };
-  const input = args[0] === "key" ? "abcdefgh12345678\n" : "";
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", env, input });
-  return { status, stdout, stderr };
-}
+const lancelot = (...words: string[]) =>
+  runLancelot(words, {
+    cwd: folder,
+    env: { LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) },
+    input: words[0] === "key" ? "abcdefgh12345678\n" : "",
+  });
 
 /** A ledger with some receipts, exported; the file lies outside the data folder. */
-function exported(): { file: string; keyId: string } {
-  for (const name of ["ONE_API_KEY", "TWO_API_KEY"]) expect(lancelot("key", "set", name)).toMatchObject({ status: 0 });
-  const made = lancelot("receipts", "export", "--json");
+async function exported(): Promise<{ file: string; keyId: string }> {
+  for (const name of ["ONE_API_KEY", "TWO_API_KEY"]) expect(await lancelot("key", "set", name)).toMatchObject({ status: 0 });
+  const made = await lancelot("receipts", "export", "--json");
   expect(made).toMatchObject({ status: 0, stderr: "" });
   const file = join(folder, "ledger.jsonl");
   renameSync(join(folder, "data/exports", (JSON.parse(made.stdout) as { file: string }).file), file);
@@ -32,25 +31,25 @@ function exported(): { file: string; keyId: string } {
 }
 
 describe("lancelot receipts verify FILE", () => {
-  it("checks an export without a data folder, reports the key, and counts a named key alone", () => {
-    const { file, keyId } = exported();
+  it("checks an export without a data folder, tells the key, and counts a named key alone", async () => {
+    const { file, keyId } = await exported();
     rmSync(join(folder, "data"), { recursive: true });
-    expect(lancelot("receipts", "verify", file)).toMatchObject({
+    expect(await lancelot("receipts", "verify", file)).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(new RegExp(`: (\\d+) entries.*entry \\1 .*key ${keyId}.*Keys: ${keyId}`)) as string,
     });
-    expect(lancelot("receipts", "verify", file, keyId)).toMatchObject({ status: 0 });
-    const other = lancelot("receipts", "verify", file, "0".repeat(16));
+    expect(await lancelot("receipts", "verify", file, keyId)).toMatchObject({ status: 0 });
+    const other = await lancelot("receipts", "verify", file, "0".repeat(16));
     expect(other).toMatchObject({ status: 1, stdout: expect.stringContaining("unknown key") as string });
   });
 
-  it("names the entry that was changed", () => {
-    const { file } = exported();
+  it("names the entry that was changed", async () => {
+    const { file } = await exported();
     const text = readFileSync(file, "utf8");
     const before = text.slice(0, text.indexOf("TWO_API_KEY"));
     const seq = before.split('\n{"entry"').length - 1;
     writeFileSync(file, text.replace("TWO_API_KEY", "OTHER_KEY"));
-    const result = lancelot("receipts", "verify", file, "--json");
+    const result = await lancelot("receipts", "verify", file, "--json");
     expect(result.status).toBe(1);
     expect(JSON.parse(result.stdout)).toMatchObject({ ok: false, firstBad: { seq, problem: "changed" } });
   });
@@ -61,17 +60,17 @@ describe("lancelot receipts verify FILE", () => {
     ["too much", ["verify", "a", "b", "c"], /lancelot receipts verify/],
     ["another word", ["bless"], /lancelot receipts verify/],
     ["another format", ["export", "xml"], /lancelot receipts verify/],
-  ])("says what is wrong with %s", (_, args, message) => {
+  ])("says what is wrong with %s", async (_, words, message) => {
     writeFileSync(join(folder, "package.json"), '{"name":"x"}\n');
-    const result = lancelot("receipts", ...args);
+    const result = await lancelot("receipts", ...words);
     expect(result).toMatchObject({ status: 1, stderr: expect.stringMatching(message) as string });
   });
 });
 
 describe("lancelot receipts verify", () => {
-  it("detects a ledger that was completely rewritten with new hashes", () => {
-    expect(lancelot("key", "set", "ONE_API_KEY").status).toBe(0);
-    expect(lancelot("receipts", "verify")).toMatchObject({
+  it("detects a ledger that was completely rewritten with new hashes", async () => {
+    expect((await lancelot("key", "set", "ONE_API_KEY")).status).toBe(0);
+    expect(await lancelot("receipts", "verify")).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/: (\d+) entries.*entry \1 /) as string,
     });
@@ -87,20 +86,23 @@ describe("lancelot receipts verify", () => {
     }
     db.prepare("UPDATE ledger_head SET hash = ?").run(previous);
     db.close();
-    expect(lancelot("receipts", "verify")).toMatchObject({
+    expect(await lancelot("receipts", "verify")).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(/at entry \d+: /) as string,
     });
   });
 
-  it("hides its own keys from the owner", () => {
-    exported();
-    expect(lancelot("key", "list").stdout).not.toContain("LANCELOT_LEDGER");
-    for (const args of [
+  it("hides its own keys from the owner", async () => {
+    await exported();
+    expect((await lancelot("key", "list")).stdout).not.toContain("LANCELOT_LEDGER");
+    for (const words of [
       ["delete", "LANCELOT_LEDGER_KEY"],
       ["set", "LANCELOT_LEDGER_HEADS"],
     ])
-      expect(lancelot("key", ...args)).toMatchObject({ status: 1, stderr: expect.stringContaining("reserved for Lancelot") as string });
-    expect(lancelot("receipts", "verify").status).toBe(0);
+      expect(await lancelot("key", ...words)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("reserved for Lancelot") as string,
+      });
+    expect((await lancelot("receipts", "verify")).status).toBe(0);
   });
 });

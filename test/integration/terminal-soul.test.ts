@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lancelot as runLancelot } from "../support/host/terminal.ts";
 import { shippedSoul } from "../support/soul-fixture.ts";
 
 let folder: string;
@@ -13,17 +14,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-function lancelot(...args: string[]) {
-  const env = { ...process.env, LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", env });
-  return { status, stdout, stderr };
-}
+const lancelot = (...words: string[]) =>
+  runLancelot(words, { cwd: folder, env: { LANCELOT_DATA: join(folder, "data"), LANCELOT_OWNER_TOKEN: "t".repeat(40) } });
 const call = (method: string, params: unknown) => lancelot("call", method, JSON.stringify(params));
 
 describe("lancelot soul lint", () => {
-  it("accepts a valid soul, and reports issues as file:line:column", () => {
+  it("accepts a valid soul, and reports issues as file:line:column", async () => {
     writeFileSync(join(folder, "mine.yaml"), shippedSoul);
-    expect(lancelot("soul", "lint", "mine.yaml")).toEqual({
+    expect(await lancelot("soul", "lint", "mine.yaml")).toEqual({
       status: 0,
       stdout: expect.stringMatching(/^mine\.yaml: /) as string,
       stderr: "",
@@ -34,14 +32,14 @@ describe("lancelot soul lint", () => {
         .replace("channels: [war_room, chat, notification, terminal]", "channels: []")
         .replace("    - plan\n", "    - plans_of_mine\n"),
     );
-    const bad = lancelot("soul", "lint", "bad.yaml");
+    const bad = await lancelot("soul", "lint", "bad.yaml");
     expect(bad.status).toBe(1);
     const at = (text: string) => shippedSoul.split("\n").findIndex((line) => line.includes(text)) + 1;
     expect(bad.stdout.trim().split("\n")).toEqual([
       expect.stringMatching(`^bad\\.yaml:${at("channels: [")}:13: critical approval_channels_required: `),
       expect.stringMatching(`^bad\\.yaml:${at("    - plan")}:7: warning unknown_term: "plans_of_mine"`),
     ]);
-    expect(JSON.parse(lancelot("soul", "lint", "bad.yaml", "--json").stdout)).toMatchObject({
+    expect(JSON.parse((await lancelot("soul", "lint", "bad.yaml", "--json")).stdout)).toMatchObject({
       valid: false,
       issues: [{ rule: "approval_channels_required" }, {}],
     });
@@ -52,15 +50,15 @@ describe("lancelot soul lint", () => {
     ["a folder", () => ["lint", "."], 1, /file/],
     ["no file", () => ["lint"], 1, /lancelot soul status/],
     ["another word", () => ["bless"], 1, /lancelot soul status/],
-  ])("says so of %s", (_name, args, status, said) => {
-    const done = lancelot("soul", ...args());
+  ])("says so of %s", async (_name, words, status, said) => {
+    const done = await lancelot("soul", ...words());
     expect(done.status).toBe(status);
     expect(done.stderr).toMatch(said);
   });
 
-  it("refuses bytes that are no text", () => {
+  it("refuses bytes that are no text", async () => {
     writeFileSync(join(folder, "x.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
-    expect(lancelot("soul", "lint", "x.yaml")).toMatchObject({
+    expect(await lancelot("soul", "lint", "x.yaml")).toMatchObject({
       status: 1,
       stdout: expect.stringContaining("x.yaml:1:1: critical schema: The file is not UTF-8") as string,
     });
@@ -88,22 +86,25 @@ describe("hosts that start at once on a new data folder", () => {
 });
 
 describe("lancelot soul status and diff", () => {
-  it("show the active soul, open proposals and diffs", () => {
-    expect(lancelot("soul", "status").stdout).toMatch(/v1.*\n.*: v1\n$/);
-    expect(lancelot("soul", "diff")).toMatchObject({ status: 0, stdout: expect.not.stringContaining("---") as string });
+  it("show the active soul, open proposals and diffs", async () => {
+    expect((await lancelot("soul", "status")).stdout).toMatch(/v1.*\n.*: v1\n$/);
+    expect(await lancelot("soul", "diff")).toMatchObject({ status: 0, stdout: expect.not.stringContaining("---") as string });
     const yaml = shippedSoul.replace("    - push\n", "");
-    const { id } = JSON.parse(call("soul.propose", { yaml, reason: "Pushing is fine." }).stdout) as { id: string };
-    expect(lancelot("soul").stdout).toContain(`${id}  pending by owner, from v1: Pushing is fine.`);
-    const shown = lancelot("soul", "diff", id.slice(0, 8)).stdout;
+    const { id } = JSON.parse((await call("soul.propose", { yaml, reason: "Pushing is fine." })).stdout) as { id: string };
+    expect((await lancelot("soul")).stdout).toContain(`${id}  pending by owner, from v1: Pushing is fine.`);
+    const shown = (await lancelot("soul", "diff", id.slice(0, 8))).stdout;
     expect(shown).toContain("--- soul_v1.yaml\n+++ soul_v2.yaml\n");
     expect(shown).toContain("\n-    - push\n");
-    for (const step of ["soul.approve", "soul.activate"]) expect(call(step, { id }).status).toBe(0);
-    expect(lancelot("soul", "status").stdout).toMatch(/v2.*\n.*: v1, v2\n$/);
-    expect(lancelot("soul", "diff").stdout).toContain("\n-    - push\n");
-    expect(lancelot("soul", "diff", "v2", "v1").stdout).toContain("\n+    - push\n");
-    expect(lancelot("soul", "diff", "v7")).toMatchObject({ status: 1, stderr: expect.stringContaining("v7") as string });
-    expect(lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("zzz") as string });
+    for (const step of ["soul.approve", "soul.activate"]) expect((await call(step, { id })).status).toBe(0);
+    expect((await lancelot("soul", "status")).stdout).toMatch(/v2.*\n.*: v1, v2\n$/);
+    expect((await lancelot("soul", "diff")).stdout).toContain("\n-    - push\n");
+    expect((await lancelot("soul", "diff", "v2", "v1")).stdout).toContain("\n+    - push\n");
+    expect(await lancelot("soul", "diff", "v7")).toMatchObject({ status: 1, stderr: expect.stringContaining("v7") as string });
+    expect(await lancelot("soul", "diff", "zzz")).toMatchObject({ status: 1, stderr: expect.stringContaining("zzz") as string });
     writeFileSync(join(folder, "data/soul/ACTIVE"), "nonsense");
-    expect(lancelot("soul", "status")).toMatchObject({ status: 1, stdout: expect.stringContaining("Soul v2 stays active") as string });
+    expect(await lancelot("soul", "status")).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining("Soul v2 stays active") as string,
+    });
   });
 });

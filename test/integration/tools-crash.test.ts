@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { applyHunks } from "../../agent-server/workspace/text/hunks.ts";
 import { createToolsFixture } from "../support/tools-fixture.ts";
-import { runs } from "../support/soak.ts";
+import { moments, runs } from "../support/soak.ts";
 
-const kills = runs(6, 12);
+const kills = runs(3, 12);
 
 describe("a host killed while it writes", () => {
   let base = "";
@@ -28,15 +28,15 @@ describe("a host killed while it writes", () => {
     fixture.close();
 
     let accepted = 0;
-    for (let round = 0; round < kills; round++) {
+    for (const [round, moment] of moments(kills).entries()) {
       const child = spawn(process.execPath, [join(import.meta.dirname, "../support/tools/accept-hunks.ts"), base, id], {
         stdio: ["ignore", "pipe", "inherit"],
       });
-      // After a few hunks, at a moment that moves from round to round through the steps of a write.
+      // After a few hunks, at a moment in the steps of a write.
       let said = 0;
       child.stdout.on("data", (chunk: Buffer) => {
         said += chunk.toString().split("\n").length - 1;
-        if (said > 1 + (round % 4)) setTimeout(() => child.kill("SIGKILL"), round * 1.7);
+        if (said > 1 + (round % 4)) setTimeout(() => child.kill("SIGKILL"), moment * 20);
       });
       const [, signal] = (await once(child, "exit")) as [number | null, string | null];
       expect(signal).toBe("SIGKILL");

@@ -1,8 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lancelot } from "../support/host/terminal.ts";
 import { openWindow, type Window } from "../support/host/window.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { byWords } from "../support/model-server/script.ts";
@@ -178,18 +178,16 @@ describe("lancelot usage", () => {
     });
     useModelServer(data(), server.url("openai_compatible"));
     price('  - { provider: work, models: ["*"], input: 100, output: 100 }\n');
-    const cli = join(import.meta.dirname, "../../agent-server/cli.ts");
-    const lancelot = (...args: string[]) =>
-      spawnSync(process.execPath, [cli, ...args, "--data", data()], { cwd: join(base, "proj"), encoding: "utf8" });
+    const usage = (...words: string[]) => lancelot(["usage", ...words, "--data", data()], { cwd: join(base, "proj") });
     const window = await open();
     await ask(window, "First things");
-    expect(lancelot("usage", "cap", "day", "0.60").stdout).toMatch(/none.*\$0\.60/);
-    const { stdout } = lancelot("usage", "7");
+    expect((await usage("cap", "day", "0.60")).stdout).toMatch(/none.*\$0\.60/);
+    const { stdout } = await usage("7");
     expect(stdout).toContain("$0.50 of $0.60");
     expect(stdout).toMatch(/\$0\.50 {2}4,000 .*1,000 .*First things/);
     await ask(window, "First things again");
     expect(server.requests).toHaveLength(1);
-    const wrong = lancelot("usage", "cap", "day", "five");
+    const wrong = await usage("cap", "day", "five");
     expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("lancelot usage [DAYS]")]);
   });
 });

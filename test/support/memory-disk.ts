@@ -1,8 +1,15 @@
 import { mkdirSync, statfsSync } from "node:fs";
 import { expect } from "vitest";
 
-/** Files that write many small files and databases: a third of their time was waiting for a disk. Others judge where paths lie. */
-const heavy = /\/unit\/(receipts|memory|storage)\/|\/(git|effects)[^/]*\.test\.ts$/;
+/**
+ * Files that write many small files and databases: a third of their time was waiting for a disk. Others judge where paths lie. A process
+ * that is killed leaves on such a disk what it would leave on another.
+ */
+const heavy = [
+  /\/unit\/(receipts|memory|storage)\//,
+  /\/(git|effects)[^/]*\.test\.ts$/,
+  /\/integration\/(approvals|context-compaction|host|memory|models|quests|receipts|terminal|tools-crash|usage)[^/]*\.test\.ts$/,
+];
 const usual = process.env["LANCELOT_TEST_TMPDIR"] ?? process.env["TMPDIR"] ?? "";
 process.env["LANCELOT_TEST_TMPDIR"] = usual;
 
@@ -19,7 +26,8 @@ function memoryFolder(): string | null {
 }
 
 // Files share a process, so each sets what it needs.
-const folder = heavy.test((expect.getState().testPath ?? "").replaceAll("\\", "/")) ? memoryFolder() : null;
+const path = (expect.getState().testPath ?? "").replaceAll("\\", "/");
+const folder = heavy.some((files) => files.test(path)) ? memoryFolder() : null;
 if (folder !== null) process.env["TMPDIR"] = folder;
 else if (usual === "") delete process.env["TMPDIR"];
 else process.env["TMPDIR"] = usual;

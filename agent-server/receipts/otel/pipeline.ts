@@ -8,9 +8,8 @@ import { createToSpan } from "./spans.ts";
 /** Maximum queued spans, and spans per request. */
 const queue = 2_048;
 const batch = 512;
-/** Timeouts of one request and of the shutdown (ms). */
+/** Timeout of one request (ms). */
 const sendTimeout = 10_000;
-const endTimeout = 2_000;
 
 export interface Pipeline {
   add(receipt: Receipt): void;
@@ -23,7 +22,14 @@ export interface Pipeline {
  * Queues, batches and exports spans. The exporter cannot use `gatedFetch`, so this code applies the same checks: the caller has
  * checked the URL, every socket connects to an address that `checkedLookup` allows, and the exporter follows no redirects.
  */
-export function createPipeline(deps: { url: string; content: boolean; version: string; delayMs: number }): Pipeline {
+export function createPipeline(deps: {
+  url: string;
+  content: boolean;
+  version: string;
+  delayMs: number;
+  /** Timeout of `end` (ms). */
+  endTimeoutMs?: number | undefined;
+}): Pipeline {
   let queued = 0;
   let sent = 0;
   let dropped = 0;
@@ -67,7 +73,7 @@ export function createPipeline(deps: { url: string; content: boolean; version: s
     dropped: () => dropped,
     end: async () => {
       const over = Promise.withResolvers<void>();
-      const timer = setTimeout(() => over.resolve(), endTimeout);
+      const timer = setTimeout(() => over.resolve(), deps.endTimeoutMs ?? 2_000);
       await Promise.race([processor.shutdown().catch(() => undefined), over.promise]);
       clearTimeout(timer);
       dropped += queued;

@@ -24,7 +24,7 @@ export interface TelemetryState {
 
 export interface Telemetry {
   state(): TelemetryState;
-  /** Sends queued spans for at most two seconds, then stops. */
+  /** Sends queued spans until its timeout, then stops. */
   end(): Promise<void>;
 }
 
@@ -39,8 +39,9 @@ export interface TelemetryDeps {
   gatedFetch: GatedFetch;
   log: Log;
   version: string;
-  /** Batching delay in milliseconds. */
+  /** Batching delay and the timeout of `end`, in milliseconds: 5 and 2 seconds by default. */
   delayMs?: number;
+  endTimeoutMs?: number;
 }
 
 /** Maximum receipts queued while the library loads. */
@@ -87,7 +88,8 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   });
   const loading = import("./pipeline.ts").then(
     ({ createPipeline }) => {
-      pipeline = createPipeline({ url, content: settings.include_content, version: deps.version, delayMs: deps.delayMs ?? 5_000 });
+      const { version, delayMs = 5_000, endTimeoutMs } = deps;
+      pipeline = createPipeline({ url, content: settings.include_content, version, delayMs, endTimeoutMs });
       for (const receipt of early) pipeline.add(receipt);
       early = [];
     },

@@ -1,6 +1,10 @@
 // A host of its own process that works on one task until it has a question to the owner, says `asks <id>`, and waits for its
 // end. Arguments: workspace, data folder, task.
+import { flushCompileCache } from "node:module";
 import { openWindow } from "./window.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [workspace = "", dataDir = "", task = ""] = process.argv.slice(2);
 const window = await openWindow({ workspace, dataDir });

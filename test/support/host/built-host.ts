@@ -33,6 +33,7 @@ export function hostEnv(extra: Record<string, string> = {}): Record<string, stri
     "HTTPS_PROXY",
     "NO_PROXY",
     "LANCELOT_CACHE",
+    "NODE_COMPILE_CACHE",
   ];
   return { ...Object.fromEntries(kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))), ...extra };
 }

@@ -1,7 +1,11 @@
+import { flushCompileCache } from "node:module";
 import { readSync, writeSync } from "node:fs";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { gated, owner, proposedEdit } from "./memory-folder.ts";
 import { openPropertyHost } from "./world.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 /**
  * A host in a process of its own: `count <times>` adds one to the item "count <n>" so often, `churn` makes and takes back commits until

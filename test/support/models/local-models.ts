@@ -52,9 +52,9 @@ export async function prepareLocalModel(): Promise<string | null> {
 }
 
 /** The tiny random model's file; made on first use. */
-export function tinyModel(): string {
-  const path = join(localDataDir, "tiny-random.gguf");
+export function tinyModel(context = 2_048): string {
+  const path = join(localDataDir, context === 2_048 ? "tiny-random.gguf" : `tiny-random-${context}.gguf`);
   mkdirSync(localDataDir, { recursive: true });
-  if (!existsSync(path)) writeTinyModel(path);
+  if (!existsSync(path)) writeTinyModel(path, context);
   return path;
 }

@@ -13,14 +13,15 @@ export const offeredFile = "tiny.gguf";
  */
 export function makeDataDir(
   dataDir: string,
-  options: { url?: string; here?: boolean; runtime?: boolean } = {},
+  options: { url?: string; here?: boolean; runtime?: boolean; context?: number } = {},
 ): { model: string; bytes: Buffer } {
-  const bytes = readFileSync(tinyModel());
+  const context = options.context ?? 2_048;
+  const bytes = readFileSync(tinyModel(context));
   const about = {
     name: "Tiny",
     license: "MIT",
     note: "says nothing",
-    context: 2_048,
+    context,
     small: true,
     bytes: bytes.length,
     sha256: createHash("sha256").update(bytes).digest("hex"),

@@ -5,7 +5,7 @@ import { f32, gguf, type Tensor, type Value } from "./gguf.ts";
  * Writes a Llama of random weights (half a megabyte, always the same) that reads and writes bytes. It has nothing to say, says it
  * within milliseconds, and never ends by itself: for tests of streams, stops, crashes and grammars.
  */
-export function writeTinyModel(path: string): void {
+export function writeTinyModel(path: string, context = 2_048): void {
   const width = 64;
   const hidden = 192;
   const layers = 2;
@@ -39,7 +39,7 @@ export function writeTinyModel(path: string): void {
   const header: Record<string, Value> = {
     "general.architecture": { text: "llama" },
     "general.name": { text: "tiny-random" },
-    "llama.context_length": { u32: 2_048 },
+    "llama.context_length": { u32: context },
     "llama.embedding_length": { u32: width },
     "llama.block_count": { u32: layers },
     "llama.feed_forward_length": { u32: hidden },

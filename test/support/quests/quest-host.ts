@@ -1,9 +1,13 @@
 // Runs a host in its own process on one task until it is done: starts or resumes the task, and accepts proposed changes hunk by hunk.
 // Prints a line for every event, so that a test can kill the process at any of them. Arguments: workspace, data folder, task.
+import { flushCompileCache } from "node:module";
 import type { Quest } from "../../../agent-server/contract/chat.ts";
 import type { Emit } from "../../../agent-server/contract/events.ts";
 import { createHost } from "../../../agent-server/host.ts";
 import { productPaths } from "../../../agent-server/paths.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [workspace = "", dataDir = "", task = ""] = process.argv.slice(2);
 let seq = 0;

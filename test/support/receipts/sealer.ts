@@ -2,11 +2,15 @@
  * A host that seals until it has passed the step it is given, and is then killed as it would be by a power cut:
  * `node sealer.ts <data folder> <step> <how often it is passed first>`.
  */
+import { flushCompileCache } from "node:module";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createSealing } from "../../../agent-server/receipts/sealing.ts";
 import { RetentionSettings } from "../../../agent-server/receipts/retention-settings.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [dataDir, step, passes] = process.argv.slice(2);
 if (dataDir === undefined) throw new Error("node sealer.ts <data folder> <step> <passes>");

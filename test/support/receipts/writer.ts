@@ -2,11 +2,15 @@
  * A host that writes receipts: `node writer.ts <data folder> <how many, 0 for ever>`. Says `ready`, waits for a line, then prints each receipt's id when its opening is
  * durable (`open <id>`) and when its closing is (`close <id>`), and leaves every seventh open.
  */
+import { flushCompileCache } from "node:module";
 import { readSync, writeSync } from "node:fs";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
 import { openStorage } from "../../../agent-server/storage/storage.ts";
 import { opening } from "./ledger-folder.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [dataDir, count] = process.argv.slice(2);
 if (dataDir === undefined || count === undefined) throw new Error("node writer.ts <data folder> <count>");

@@ -6,9 +6,16 @@ import { said } from "../../support/memory/gates-fixture.ts";
 import { loadOrdinary, loadPoisonings, type Poisoning } from "../../support/memory/poisoning-attacks.ts";
 import { secretDisguises } from "../../support/memory/secret-disguises.ts";
 import { WholeMemory } from "../../support/memory/whole-memory.ts";
+import { runs, sample } from "../../support/soak.ts";
 import { secretSamples } from "../../support/secret-samples.ts";
 
-const poisonings = loadPoisonings();
+const all = loadPoisonings();
+const poisonings = sample(
+  all,
+  // Each of the encoded ones is encoded in its own way.
+  [({ id, via }) => (via === "encoded" ? id : id.replace(/-\d+$/, ""))],
+  6,
+);
 const ordinary = loadOrdinary();
 const agent: Author = { by: "agent", questId: "q1" };
 const owner: Author = { by: "owner", questId: null };
@@ -61,7 +68,7 @@ describe("poisoning", () => {
   afterAll(() => fixture.remove());
 
   it("comes in at least 150 ways, beside at least 60 ordinary facts", () => {
-    expect(new Set(poisonings.map(({ texts, said: message }) => `${texts.join()} ${String(message)}`)).size).toBeGreaterThanOrEqual(150);
+    expect(new Set(all.map(({ texts, said: words }) => `${texts.join()} ${String(words)}`)).size).toBeGreaterThanOrEqual(150);
     expect(new Set(poisonings.map(({ via }) => via)).size).toBe(9);
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
@@ -168,12 +175,13 @@ describe("secrets on the disk", () => {
     const fixture = new WholeMemory();
     const { memory } = fixture;
     const forms: readonly ((text: string) => string)[] = [(text) => text, ...Object.values(secretDisguises)];
+    const inTurn = runs(2, 4);
     const tried: string[] = [];
     let kept = 0;
     for (const [number, [kind, text, secret]] of secretSamples.entries()) {
       for (const [which, form] of forms.entries()) {
-        // As it is, and in four of the disguises, in turn.
-        if (which !== 0 && (which + number * 4) % forms.length >= 4) continue;
+        // As it is, and in some of the disguises, in turn.
+        if (which !== 0 && (which + number * inTurn) % forms.length >= inTurn) continue;
         const written = form(text.replace("§", () => secret));
         const content = `The ${kind} of server ${String(number)}-${String(which)} was written down on Monday: ${written}\nIt is used by the nightly job.`;
         tried.push(secret, written);
@@ -209,7 +217,7 @@ describe("secrets on the disk", () => {
     memory.compile({ objective: "the nightly job of the server", questId: "q1", mode: "normal", chat: { marker, small: false } });
     for (const format of ["markdown", "jsonl", "backup"] as const) await memory.export(format);
     const bytes = fixture.bytes();
-    expect(kept).toBeGreaterThan(secretSamples.length * 2);
+    expect(kept).toBeGreaterThan(secretSamples.length * runs(1, 2));
     expect(new Set(secretSamples.map(([kind]) => kind)).size).toBeGreaterThanOrEqual(40);
     expect([...new Set(tried)].filter((text) => text.length >= 8 && bytes.includes(Buffer.from(text).toString("latin1")))).toEqual([]);
     fixture.remove();

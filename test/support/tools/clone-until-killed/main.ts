@@ -1,8 +1,12 @@
 // Clones from a server that never answers, and says so when the clone has begun; it is killed then. Arguments: folder, address.
+import { flushCompileCache } from "node:module";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Governance } from "../../../../agent-server/governance/governance.ts";
 import { createToolsFixture } from "../../tools-fixture.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [base = "", url = ""] = process.argv.slice(2);
 /** The gate asks of this machine's server as of any listed host. */

@@ -1,6 +1,10 @@
 // A host that is killed. Arguments: folder, then `command SCRIPT` (runs it, watched, and says `running` when it has printed that), `restore ID`
 // (a checkpoint, or q1 for the whole task), or `collect`. Says `begun` right before and `done` after it.
+import { flushCompileCache } from "node:module";
 import { createEffectsFixture } from "../effects-fixture.ts";
+
+// A process that is killed never gets to write what it compiled.
+flushCompileCache();
 
 const [base = "", what = "", argument = ""] = process.argv.slice(2);
 const fixture = createEffectsFixture({

@@ -26,7 +26,11 @@ afterEach(async () => {
   folder.remove();
 });
 
-function start(yaml: string, env: NodeJS.ProcessEnv = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` }): Telemetry {
+function start(
+  yaml: string,
+  env: NodeJS.ProcessEnv = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` },
+  more: { endTimeoutMs?: number } = {},
+): Telemetry {
   mkdirSync(join(folder.dataDir, "config"), { recursive: true });
   writeFileSync(join(folder.dataDir, "config/telemetry.yaml"), yaml);
   telemetry = createTelemetry({
@@ -38,6 +42,7 @@ function start(yaml: string, env: NodeJS.ProcessEnv = { OTEL_EXPORTER_OTLP_ENDPO
     log: () => undefined,
     version: "1.2.3",
     delayMs: 20,
+    ...more,
   });
   return telemetry;
 }
@@ -239,7 +244,7 @@ describe("a collector that", () => {
 
   it("is not there costs its spans and nothing else; they are counted", async () => {
     await collector.close();
-    const made = start("enabled: true\n");
+    const made = start("enabled: true\n", undefined, { endTimeoutMs: 100 });
     const began = processorMs();
     many(3_000);
     expect(processorMs() - began).toBeLessThan(5_000);
@@ -263,7 +268,7 @@ describe("a collector that", () => {
   it("never answers holds up nothing, not even the end of the host for long", async () => {
     await collector.close();
     collector = await startCollector(() => "never");
-    const made = start("enabled: true\n");
+    const made = start("enabled: true\n", undefined, { endTimeoutMs: 100 });
     many(5_000);
     await vi.waitFor(() => expect(collector.requests.length).toBeGreaterThan(0));
     const began = performance.now();
