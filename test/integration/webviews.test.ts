@@ -4,7 +4,16 @@ import type { AxeResults } from "axe-core";
 import type { Browser } from "playwright-core";
 import type { Message } from "../../agent-server/contract/chat.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildViews, launchBrowser, openView, themeNames, wear } from "../support/webview-harness/open.ts";
+import {
+  launchBrowser,
+  newViewPage,
+  serveViews,
+  themeNames,
+  type Look,
+  type ViewPage,
+  type ViewServer,
+  wear,
+} from "../support/webview-harness/open.ts";
 import { answerText, sampleCommand, sampleMessage, sampleQuest, sampleReceipt } from "../support/webview-harness/samples.ts";
 import { states, type ViewState } from "../support/webview-harness/states.ts";
 import { soak } from "../support/soak.ts";
@@ -18,44 +27,77 @@ if (executable === null && process.env.CI === "true") throw new Error("CI needs 
 // Without a Chromium there is no page to look at.
 describe.skipIf(executable === null)("views in a browser", () => {
   let browser: Browser;
-  let files: ReadonlyMap<string, string>;
+  let views: ViewServer;
 
   beforeAll(async () => {
-    files = await buildViews();
-    browser = await launchBrowser(executable ?? "");
+    [views, browser] = await Promise.all([serveViews(), launchBrowser(executable ?? "")]);
   });
   afterAll(async () => {
     await browser.close();
+    await views.close();
   });
 
-  it.each(states)("$name has no accessibility findings, errors or overflow in any theme", async (state) => {
-    const [usual, other] = state.view === "chat" ? [320, 1000] : [1000, 320];
-    const looks = [{ theme: "dark" as const, width: other }, ...themeNames.map((theme) => ({ theme, width: usual }))];
-    const { page, errors } = await openView(browser, files, state, { theme: "dark", width: usual });
-    // Not by addScriptTag, which the page's content policy refuses.
-    await page.evaluate(axe);
-    for (const [index, shown] of looks.entries()) {
-      await wear(page, shown);
-      // A theme changes colors only, so that after the first look at a width the other rules would find the same again.
-      const only = soak || index < 2 ? {} : { runOnly: ["color-contrast"] };
-      const findings = await page.evaluate(async (options) => {
-        const { violations } = await (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run(options);
-        return violations.map(
-          ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`,
-        );
-      }, only);
-      expect(findings, JSON.stringify(shown)).toEqual([]);
-      const overflow = await page.evaluate(() => {
+  describe.concurrent.each(["chat", "war-room"] as const)("the %s", (name) => {
+    const [usual, other] = name === "chat" ? [320, 1000] : [1000, 320];
+    let view: ViewPage;
+    beforeAll(async () => {
+      view = await newViewPage(browser, views);
+      // Not by addScriptTag, which the page's content policy refuses.
+      await view.page.addInitScript(axe);
+    });
+    afterAll(() => view.page.close());
+
+    const findings = (rules: object): Promise<string[]> =>
+      view.page.evaluate(
+        async (options) => {
+          const { violations } = await (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run(options);
+          return violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`,
+          );
+        },
+        // What passed is not reported, which takes longer than the rules.
+        { ...rules, resultTypes: ["violations"], selectors: false },
+      );
+    const overflow = (): Promise<number[]> =>
+      view.page.evaluate(() => {
         const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.documentElement;
         return [scrollWidth - clientWidth, scrollHeight - clientHeight];
       });
-      expect(overflow, JSON.stringify(shown)).toEqual([0, 0]);
-    }
-    expect(errors).toEqual([]);
-    await page.close();
+
+    it.each(states.filter((state) => state.view === name))(
+      "$name has no accessibility findings, errors or overflow in any theme",
+      { concurrent: false },
+      async (state) => {
+        const thorough = soak || state.everyLook === true;
+        await view.open(state, { theme: "dark", width: other });
+        expect(await overflow(), "dark, other width").toEqual([0, 0]);
+        if (thorough) {
+          for (const theme of themeNames) {
+            await wear(view.page, { theme, width: other });
+            expect(await findings({}), theme).toEqual([]);
+          }
+        }
+        for (const [index, theme] of themeNames.entries()) {
+          await wear(view.page, { theme, width: usual });
+          // A theme changes colors only, so that after the first one the other rules would find the same again.
+          expect(await findings(thorough || index === 0 ? {} : { runOnly: ["color-contrast"] }), theme).toEqual([]);
+          expect(await overflow(), theme).toEqual([0, 0]);
+        }
+        expect(view.errors).toEqual([]);
+      },
+    );
   });
 
-  const look = { theme: "dark", width: 320 } as const;
+  const look: Look = { theme: "dark", width: 320 };
+  let view: ViewPage;
+  beforeAll(async () => {
+    view = await newViewPage(browser, views);
+  });
+
+  async function open(state: ViewState, shown: Look = look): Promise<ViewPage> {
+    await view.open(state, shown);
+    return view;
+  }
 
   function withMessages(messages: Message[]): ViewState {
     const state = states.find(({ name }) => name === "chat-running");
@@ -68,7 +110,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
     sampleMessage({ id, seq, role: "assistant", open, parts: [{ type: "text", text }] });
 
   it("follows a streaming answer, holds still while the owner reads above, and jumps back", async () => {
-    const { page } = await openView(browser, files, withMessages([sampleMessage(), answer("m", 1, "", true)]), look);
+    const { page } = await open(withMessages([sampleMessage(), answer("m", 1, "", true)]));
     const list = page.locator(".messages");
     const fromEnd = (): Promise<number> => list.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
     let sent = 0;
@@ -95,11 +137,10 @@ describe.skipIf(executable === null)("views in a browser", () => {
     expect(await list.evaluate((element) => element.scrollTop)).toBe(200);
     await page.getByTestId("jump-to-latest").click();
     await expect.poll(fromEnd).toBeLessThan(2);
-    await page.close();
   });
 
   it("keeps the elements and the selection of what has streamed", async () => {
-    const { page } = await openView(browser, files, withMessages([sampleMessage(), answer("m", 1, "First words.\n\nSecond", true)]), look);
+    const { page } = await open(withMessages([sampleMessage(), answer("m", 1, "First words.\n\nSecond", true)]));
     const kept = await page.evaluate(async () => {
       const first = document.querySelector(".message.assistant p");
       if (first === null) return "no paragraph";
@@ -111,14 +152,13 @@ describe.skipIf(executable === null)("views in a browser", () => {
       return `${document.querySelector(".message.assistant p") === first} ${getSelection()?.toString()}`;
     });
     expect(kept).toBe("true First words.");
-    await page.close();
   });
 
   it("keeps a long conversation small and shows what came before on scrolling up", async () => {
     const long = Array.from({ length: 3000 }, (_, seq) =>
       seq % 2 === 0 ? sampleMessage({ id: `m${seq}`, seq }) : answer(`m${seq}`, seq, `Answer ${seq}\n\n${answerText}`),
     );
-    const { page } = await openView(browser, files, withMessages(long), look);
+    const { page } = await open(withMessages(long));
     const articles = page.locator("article");
     await expect.poll(() => articles.count()).toBe(40);
     await page.getByText("Answer 2999").waitFor();
@@ -130,7 +170,6 @@ describe.skipIf(executable === null)("views in a browser", () => {
     await expect.poll(() => articles.count()).toBe(80);
     // What was on screen stays there: the list does not jump to its new beginning.
     expect(await page.locator(".messages").evaluate((element) => element.scrollTop)).toBeGreaterThan(500);
-    await page.close();
   });
 
   describe("what a command prints", () => {
@@ -142,7 +181,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
       withMessages([sampleMessage({ id: "m", seq: 1, role: "assistant", open: true, parts: [part(text)] })]);
 
     it("streams into its open card, and a flood of chunks leaves the page small and quick to draw", async () => {
-      const { page, errors } = await openView(browser, files, printing("start\n"), look);
+      const { page, errors } = await open(printing("start\n"));
       await page.locator(".tool summary").click();
       await page.locator(".tool-body .terminal-line", { hasText: "start" }).waitFor();
       const measured = await page.evaluate(async () => {
@@ -180,12 +219,11 @@ describe.skipIf(executable === null)("views in a browser", () => {
       expect(await page.locator(".terminal-lines.all .terminal-line").count()).toBeLessThan(100);
       expect(await page.locator(".terminal-note").count()).toBe(1);
       expect(errors).toEqual([]);
-      await page.close();
     });
 
     it("keeps thousands of lines out of the page; scrolling reaches each, and following stops while the owner reads above", async () => {
       const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`).join("\n");
-      const { page } = await openView(browser, files, printing(lines), look);
+      const { page } = await open(printing(lines));
       await page.locator(".tool summary").click();
       await page.getByTestId("show-all-lines").click();
       const box = page.locator(".terminal-lines.all");
@@ -199,11 +237,10 @@ describe.skipIf(executable === null)("views in a browser", () => {
       }, lines.length);
       await expect.poll(() => box.evaluate((element) => element.scrollHeight)).toBeGreaterThan(3001 * 18);
       expect(await box.evaluate((element) => element.scrollTop)).toBe(0);
-      await page.close();
     });
 
     it("leads to pages and to places in files", async () => {
-      const { page } = await openView(browser, files, printing("at src/a.ts:12:5\nsee http://localhost:3000/\n"), look);
+      const { page } = await open(printing("at src/a.ts:12:5\nsee http://localhost:3000/\n"));
       await page.locator(".tool summary").click();
       await page.getByRole("button", { name: "src/a.ts:12:5" }).click();
       await page.getByRole("button", { name: "http://localhost:3000/" }).click();
@@ -212,15 +249,13 @@ describe.skipIf(executable === null)("views in a browser", () => {
         { ui: { command: "lancelot.openAt", args: [{ path: "src/a.ts", cwd: ".", line: "12", column: "5" }] } },
         { ui: { command: "lancelot.openLink", args: [{ url: "http://localhost:3000/" }] } },
       ]);
-      await page.close();
     });
   });
 
   it("colors code with a script that the page's policy allows", async () => {
-    const { page, errors } = await openView(browser, files, withMessages([answer("m", 0, answerText)]), look);
+    const { page, errors } = await open(withMessages([answer("m", 0, answerText)]));
     await page.locator(".code-keyword").first().waitFor();
     expect(errors).toEqual([]);
-    await page.close();
   });
 
   it("keeps a ledger of many pages out of the page, by mouse and by keyboard", async () => {
@@ -228,7 +263,7 @@ describe.skipIf(executable === null)("views in a browser", () => {
     if (state === undefined) throw new Error("The state war-room-receipts is gone.");
     const items = Array.from({ length: 20_000 }, (_, index) => sampleReceipt(index));
     const recording = { ...state.recording, answers: { ...state.recording.answers, "receipts.search": { items } } };
-    const { page } = await openView(browser, files, { ...state, recording }, { theme: "dark", width: 1000 });
+    const { page } = await open({ ...state, recording }, { theme: "dark", width: 1000 });
     const rows = page.locator('.virtual-list [role="option"]');
     await rows.first().waitFor();
     expect(await rows.count()).toBeLessThan(60);
@@ -238,6 +273,5 @@ describe.skipIf(executable === null)("views in a browser", () => {
     expect(await rows.count()).toBeLessThan(60);
     await page.keyboard.press("Enter");
     await page.getByRole("tree").waitFor();
-    await page.close();
   });
 });

@@ -55,6 +55,8 @@ export interface ViewState {
   readonly fill?: { readonly testId: string; readonly text: string };
   /** Text to type into the composer before looking. */
   readonly type?: string;
+  /** Whether `npm test` examines it with every accessibility rule in every theme at every width, as `npm run soak` does all states. */
+  readonly everyLook?: boolean;
 }
 
 const models = {
@@ -376,15 +378,19 @@ export const states: readonly ViewState[] = [
     },
     { height: 1700 },
   ),
-  chat("chat-approval", {
-    answers: questAnswers(
-      sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" }, plan }),
-      [question, running],
-      {
-        "approvals.list": { items: [sampleApproval()] },
-      },
-    ),
-  }),
+  chat(
+    "chat-approval",
+    {
+      answers: questAnswers(
+        sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" }, plan }),
+        [question, running],
+        {
+          "approvals.list": { items: [sampleApproval()] },
+        },
+      ),
+    },
+    { everyLook: true },
+  ),
   chat(
     "chat-approval-deny",
     {
@@ -607,7 +613,7 @@ export const states: readonly ViewState[] = [
     "war-room-usage",
     "usage",
     { answers: answersWith({ "models.local": loadedModel }) },
-    { click: ["[data-testid=find-servers]"], height: 4200 },
+    { click: ["[data-testid=find-servers]"], height: 4200, everyLook: true },
   ),
   fixture(
     "war-room-usage-tokens",
