@@ -110,6 +110,33 @@ describe("an action that was approved", () => {
   });
 });
 
+it("an action that is stopped after its decision does not start", async () => {
+  const fixture = createEffectsFixture();
+  const stop = new AbortController();
+  let hasRun = false;
+  const execution = fixture.pipeline.execute({
+    ...context,
+    signal: stop.signal,
+    actionType: "file_op",
+    actionName: "file_write",
+    inputs: {},
+    steps: [{ capability: "file_ops", action: "write", args: { path: "a.ts", absolute: fixture.path("a.ts") } }],
+    question: { title: "", detail: "" },
+    consent: "ask",
+    touches: [{ path: { absolute: fixture.path("a.ts"), display: "a.ts" } }],
+    provider: { name: "test", version: "1" },
+    onReceipt: () => stop.abort(),
+    run: () => {
+      hasRun = true;
+      return Promise.resolve({ value: null, outputs: {} });
+    },
+  });
+  await expect(execution).rejects.toMatchObject({ code: "cancelled" });
+  expect(hasRun).toBe(false);
+  expect(fixture.ledger.search({ query: "file_write", limit: 1 }).items).toMatchObject([{ status: "cancelled" }]);
+  fixture.close();
+});
+
 describe("an effect that fails half-way", () => {
   let fixture: ToolsFixture;
   afterEach(() => fixture.close());

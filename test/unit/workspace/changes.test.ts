@@ -97,6 +97,25 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("a.txt")).toContain("line 20 EDITED\n");
   });
 
+  it("takes one of two decisions on the same part that arrive together", async () => {
+    const id = await propose(edited(2, 10));
+    const decisions = (["accept", "reject"] as const).map((decision) => room.tools.changes.decide(id, decision, [0]));
+    expect(await Promise.allSettled(decisions)).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: "conflict" } },
+    ]);
+    expect(room.tools.changes.get(id).change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending"]);
+    expect(room.read("a.txt")).toBe(edited(2));
+  });
+
+  it("does not write an accepted part again that the user took back", async () => {
+    const id = await propose(edited(2, 10));
+    await room.tools.changes.decide(id, "accept", [0]);
+    room.write("a.txt", base);
+    await room.tools.changes.decide(id, "accept", [1]);
+    expect(room.read("a.txt")).toBe(edited(10));
+  });
+
   it("creates the file on acceptance, unless one was created in the meantime", async () => {
     const one = await propose("new\n", "dir/new.txt");
     const two = await propose("other\n", "other.txt");
@@ -129,6 +148,7 @@ describe("changes under review (supervised posture)", () => {
     await room.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
     expect(room.tools.changes.get(first).change.status).toBe("superseded");
     await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
+    await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
     const [open] = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
     expect(open?.hunks.map(({ lines }) => lines[1])).toEqual(["+line 10 EDITED", "+line 20 LATER"]);
     await room.tools.changes.decide(open?.id ?? "", "accept");
@@ -159,6 +179,10 @@ describe("changes under review (supervised posture)", () => {
     room.tools.changes.discard("q1");
     expect(room.tools.changes.get(id).change.status).toBe("rejected");
     expect(room.events.at(-1)).toMatchObject({ id, status: "rejected" });
+    const partly = await propose(edited(2, 10));
+    await room.tools.changes.decide(partly, "accept", [0]);
+    room.tools.changes.discard("q1");
+    expect(room.tools.changes.get(partly).change.hunks.map(({ state }) => state)).toEqual(["accepted", "rejected"]);
   });
 
   it("is denied by policy even when the user accepts", async () => {

@@ -143,11 +143,12 @@ describe("changes of a command", () => {
     room.write("a.txt", "a\n");
     room.write("sub/b.txt", "b\n");
     room.write("sub/c.txt", "c\n");
-    const { touched } = await room.sh("echo x > a.txt; echo x > sub/b.txt; echo x > sub/c.txt");
+    const { touched } = await room.sh("echo x > a.txt; echo x > sub/b.txt; echo x > sub/c.txt; echo x > subject.txt");
     const id = touched.checkpointId ?? "";
     expect(await room.restore.restore({ id, paths: ["a.txt"] })).toMatchObject({ restored: ["a.txt"], conflicts: [] });
     expect([room.read("a.txt"), room.read("sub/b.txt")]).toEqual(["a\n", "x\n"]);
     expect((await room.restore.restore({ id, paths: ["sub"] })).restored.toSorted()).toEqual(["sub/b.txt", "sub/c.txt"]);
+    expect(room.read("subject.txt")).toBe("x\n");
   });
 
   it("never include the user's work", async () => {
