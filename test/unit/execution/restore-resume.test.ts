@@ -2,13 +2,40 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { createToolsFixture } from "../../support/tools-fixture.ts";
 import { createEffectsFixture } from "../../support/tools/effects-fixture.ts";
+import { catalogWith, type PlantedWriter } from "../../support/tools/planted.ts";
 
 let base: string;
 beforeEach(() => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-resume-")));
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+it.each([
+  ["succeeded", false],
+  ["failed", true],
+])("an action that %s is not undone by the next host", async (_end, fails) => {
+  const writer: PlantedWriter = {
+    plans: { "a.txt": "planned", "b.txt": "planned" },
+    does: (path) => {
+      if (fails && path.endsWith("b.txt")) throw new Error("The disk is full.");
+      writeFileSync(path, "planned");
+    },
+  };
+  const host = createToolsFixture({ base, posture: "autonomous", catalog: catalogWith(() => writer) });
+  host.write("a.txt", "one");
+  host.write("b.txt", "two");
+  expect((await host.run("plant", {})).isError).toBe(fails);
+  await host.tools.close();
+  host.close();
+  // With one file as planned and one as before, an unfinished action would count as half done.
+  host.write("b.txt", "two");
+  const next = createToolsFixture({ base });
+  await next.tools.close();
+  expect([next.read("a.txt"), next.read("b.txt")]).toEqual(["planned", "two"]);
+  next.close();
+});
 
 it("a restore of a host that died is completed, except where the file was changed since or policy denies it", async () => {
   const died = createEffectsFixture({ base });

@@ -116,6 +116,14 @@ describe("changes under review (supervised posture)", () => {
     expect(room.read("a.txt")).toBe(edited(10));
   });
 
+  it("is set aside for the model where it no longer merges with the user's edits", async () => {
+    const id = await propose(edited(2));
+    room.write("a.txt", base.replace("line 2\n", "line 2 MINE\n"));
+    const file = { absolute: room.path("a.txt"), display: "a.txt", asked: "a.txt", inside: true };
+    const current = await room.tools.workspace.files.current(file);
+    expect(room.tools.execution.changes.overlay("q1", file, current)).toEqual({ text: current.text, changeId: id, conflict: true });
+  });
+
   it("creates the file on acceptance, unless one was created in the meantime", async () => {
     const one = await propose("new\n", "dir/new.txt");
     const two = await propose("other\n", "other.txt");
@@ -147,7 +155,6 @@ describe("changes under review (supervised posture)", () => {
     await room.tools.changes.decide(first, "accept", [0]);
     await room.run("edit_file", { path: "a.txt", old_text: "line 20", new_text: "line 20 LATER" });
     expect(room.tools.changes.get(first).change.status).toBe("superseded");
-    await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
     await expect(room.tools.changes.decide(first, "accept")).rejects.toMatchObject({ code: "conflict" });
     const [open] = room.tools.changes.list({ questId: "q1", open: true, limit: 10 });
     expect(open?.hunks.map(({ lines }) => lines[1])).toEqual(["+line 10 EDITED", "+line 20 LATER"]);
