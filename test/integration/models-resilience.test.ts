@@ -254,6 +254,25 @@ describe("failover", () => {
     },
   );
 
+  const toDeep = { type: "plan", text: "Plan it" };
+  it.each([
+    ["a local task", "", { type: "summarize", text: "Hello" }],
+    ["a task for which the owner chose the local lane", "", { ...toDeep, override: { lane: "local_utility" as const } }],
+    ["any task where no flagship lane is in use", "routing_order: [{ lane: local_utility, priority: 1 }]\n", toDeep],
+  ])("sends nothing away from this machine for %s", async (_, router, task) => {
+    const [here, lab, away] = [
+      await start(inOrder({ fault: "http500" })),
+      await start(inOrder({ fault: "http500" })),
+      await start(inOrder({ text: "cloud words" })),
+    ];
+    const onThisMachine = `  lab: { kind: openai_compatible, base_url: "${lab.url("openai_compatible")}", fast: { model: m } }\n`;
+    const made = fixtureOf(`${work(away)}${onThisMachine}local: { url: "${here.url("openai_compatible")}", model: m }\n`, {
+      router: `${down}failover: [lab, work]\n${router}`,
+    });
+    await failure(ask(made.models, {}, undefined, { task }));
+    expect([here, lab, away].map(({ requests }) => requests.length)).toEqual([2, 2, 0]);
+  });
+
   it("does not continue once the owner stops", async () => {
     const stop = new AbortController();
     const second = await start(inOrder({ text: "spare words" }));

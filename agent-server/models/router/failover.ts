@@ -4,7 +4,7 @@ import type { LoadedConfig } from "../models-config.ts";
 import type { Candidate } from "../provider-selection.ts";
 import type { Breakers } from "../resilience/breakers.ts";
 import type { Connectivity } from "../resilience/connectivity.ts";
-import { lanesInUse, trigger } from "./lanes.ts";
+import { chooseLane, lanesInUse, trigger } from "./lanes.ts";
 import type { LoadedRouter } from "./router-config.ts";
 import { hasOwnDeep, isOnThisMachine, type Target, type Targets } from "./targets.ts";
 import type { CallTask, Route } from "./types.ts";
@@ -76,8 +76,9 @@ export function createFailover(deps: FailoverDeps): Failover {
         if (next !== null) return next;
       }
     }
-    // A provider takes over the local model's call in its fast lane, unless the task must stay on this machine.
-    const lane = failed.lane === "local_utility" && failed.rule !== "local_task" ? "flagship_fast" : failed.lane;
+    // A provider takes over the local model's call in its fast lane, unless the task itself belongs to a local lane: then nothing leaves.
+    const mustStay = chooseLane(deps.rules().config, failed.task).lane.startsWith("local");
+    const lane = failed.lane === "local_utility" && !mustStay ? "flagship_fast" : failed.lane;
     const provider = (): Promise<Route | null> => toNextProvider({ task: failed.task, lane, error, tried });
     const strongModel = (): Promise<Route | null> => escalate(failed, target, error, tried);
     const reason = error.data?.["reason"];

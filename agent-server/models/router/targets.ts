@@ -148,10 +148,8 @@ export function hasOwnDeep(candidate: Candidate): boolean {
 }
 
 /** Whether the model runs on this machine: nothing leaves it, and a long prompt may take minutes before the first token. */
-export function isOnThisMachine(candidate: Candidate): boolean {
-  if (candidate.connection === null) return candidate.kind === "local";
-  const { hostname } = new URL(candidate.connection.baseUrl);
-  return (
-    candidate.kind === "local" || (candidate.kind === "openai_compatible" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
-  );
+export function isOnThisMachine({ kind, connection }: Candidate): boolean {
+  if (connection === null) return kind === "local";
+  const { hostname } = new URL(connection.baseUrl);
+  return (kind === "local" || kind === "openai_compatible") && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }

@@ -13,6 +13,11 @@ export interface PlantedWriter {
   /** The real effect, by absolute path. */
   readonly does: (absolute: string) => void | Promise<void>;
   readonly verify?: VerifyOwn;
+  /** The answer for the model. */
+  readonly answer?: string;
+  readonly needsReviewedFiles?: boolean;
+  /** Why it failed, without an error. */
+  readonly failure?: string;
 }
 
 /** The catalog with a tool `plant` beside the others, which does what `now()` says. */
@@ -29,16 +34,17 @@ export function catalogWith(now: () => PlantedWriter): Tool[] {
     title: () => "Plant",
     reads: () => [],
     plan: (_args, scope) => {
-      const { plans, does, verify, action = "write" } = now();
+      const { plans, does, verify, failure, answer = "planted", needsReviewedFiles = false, action = "write" } = now();
       const files = Object.entries(plans).map(([path, text]) => ({ file: resolveFile(scope, path), text }));
       return Promise.resolve({
         kind: "effect",
         steps: files.map(({ file }) => fileStep(action, file)),
         question: { title: "Plant", detail: "" },
         touches: files.map(({ file, text }) => ({ path: file, planned: text === null ? null : Buffer.from(text) })),
+        needsReviewedFiles,
         run: async () => {
           for (const { file } of files) await does(file.absolute);
-          return { value: { kind: "answer", text: "planted" }, outputs: {} };
+          return { value: { kind: "answer", text: answer }, outputs: {}, ...(failure === undefined ? {} : { failure }) };
         },
         ...(verify === undefined ? {} : { verify }),
       });

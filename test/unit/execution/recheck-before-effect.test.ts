@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { createGrants } from "../../../agent-server/execution/grants.ts";
 import type { IntentSpec } from "../../../agent-server/execution/action.ts";
@@ -65,6 +66,35 @@ describe("a reviewed write", () => {
     ]);
     expect(() => grants.redeem(grant, context)).toThrow(expect.objectContaining({ code: "denied" }));
   });
+
+  it("is denied when policy no longer allows it", async () => {
+    const room = createEffectsFixture();
+    room.write("a.ts", "one\n");
+    let hasRun = false;
+    const execution = room.pipeline.execute({
+      ...context,
+      actionType: "file_op",
+      actionName: "file_write",
+      inputs: {},
+      steps: [{ capability: "file_ops", action: "write", args: { path: "a.ts", absolute: room.path("a.ts") } }],
+      question: { title: "", detail: "" },
+      consent: "review",
+      touches: [],
+      provider: { name: "test", version: "1" },
+      // A named pipe is no regular file, so the path is denied from here on.
+      onReceipt: () => {
+        rmSync(room.path("a.ts"));
+        execFileSync("mkfifo", [room.path("a.ts")]);
+      },
+      run: () => {
+        hasRun = true;
+        return Promise.resolve({ value: null, outputs: {} });
+      },
+    });
+    await expect(execution).rejects.toMatchObject({ code: "denied" });
+    expect(hasRun).toBe(false);
+    room.close();
+  });
 });
 
 describe("an action that was approved", () => {
@@ -108,6 +138,72 @@ describe("an action that was approved", () => {
     else expect(() => fixture.read("a.txt")).toThrow("ENOENT");
     expect(fixture.tools.verifications.stats()).toEqual({ waiting: 0, failed: fails ? 1 : 0 });
   });
+});
+
+it.each(["ask", "review"] as const)("an action that is stopped after its decision does not start: %s", async (consent) => {
+  const fixture = createEffectsFixture();
+  const stop = new AbortController();
+  let hasRun = false;
+  const execution = fixture.pipeline.execute({
+    ...context,
+    signal: stop.signal,
+    actionType: "file_op",
+    actionName: "file_write",
+    inputs: {},
+    steps: [{ capability: "file_ops", action: "write", args: { path: "a.ts", absolute: fixture.path("a.ts") } }],
+    question: { title: "", detail: "" },
+    consent,
+    touches: [{ path: { absolute: fixture.path("a.ts"), display: "a.ts" } }],
+    provider: { name: "test", version: "1" },
+    onReceipt: () => stop.abort(),
+    run: () => {
+      hasRun = true;
+      return Promise.resolve({ value: null, outputs: {} });
+    },
+  });
+  await expect(execution).rejects.toMatchObject({ code: "cancelled" });
+  expect(hasRun).toBe(false);
+  expect(fixture.ledger.search({ query: "file_write", limit: 1 }).items).toMatchObject([{ status: "cancelled" }]);
+  fixture.close();
+});
+
+it("earlier receipts are stored before an action of T2 is decided", async () => {
+  const fixture = createEffectsFixture();
+  const stored = () => fixture.storage.db.prepare("SELECT count(*) FROM ledger").pluck().get();
+  const before = Number(stored());
+  fixture.ledger.record({ actionType: "tool_call", actionName: "read_file", inputs: {}, riskTier: "T0" }, { status: "success" });
+  expect(stored()).toBe(before);
+  const step: IntentSpec = { capability: "shell_exec", action: "run", args: { command: "ls" }, cwd: fixture.workspace };
+  const decisions = await fixture.pipeline.authorize([step], context, { title: "", detail: "" });
+  expect(decisions).toMatchObject([{ verdict: "allow", tier: "T2" }]);
+  expect(stored()).toBe(before + 2);
+  fixture.close();
+});
+
+it("a rollback that fails its verification is not undone itself", async () => {
+  const fixture = createEffectsFixture();
+  fixture.write("a.ts", "one\n");
+  const path = { absolute: fixture.path("a.ts"), display: "a.ts" };
+  const execution = fixture.pipeline.execute({
+    ...context,
+    actor: "system",
+    actionType: "file_op",
+    actionName: "verification_restore",
+    inputs: {},
+    steps: [{ capability: "file_ops", action: "write", args: { path: "a.ts", absolute: path.absolute } }],
+    question: { title: "", detail: "" },
+    consent: "review",
+    touches: [{ path, planned: Buffer.from("planned\n") }],
+    provider: { name: "test", version: "1" },
+    isRollback: true,
+    run: () => {
+      fixture.write("a.ts", "other\n");
+      return Promise.resolve({ value: null, outputs: {} });
+    },
+  });
+  await expect(execution).rejects.toMatchObject({ code: "unavailable" });
+  expect(fixture.read("a.ts")).toBe("other\n");
+  fixture.close();
 });
 
 describe("an effect that fails half-way", () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
@@ -172,7 +173,11 @@ describe("verification", () => {
     symlinkSync("elsewhere", fixture.path("src"));
     release();
     await settle();
-    expect(verifications()[0]).toMatchObject({ outputs: { findings: [{ path: "src/c.txt", state: "moved" }] } });
+    expect(verifications()[0]).toMatchObject({
+      status: "failure",
+      outputs: { findings: [{ path: "src/c.txt", state: "moved" }] },
+    });
+    expect(failures).toHaveLength(1);
     expect(verifications()[0]?.outputs).not.toHaveProperty("restored");
     expect([fixture.read("elsewhere/c.txt"), fixture.read("moved/c.txt")]).toEqual(["not ours\n", "THREE\n"]);
   });
@@ -256,6 +261,13 @@ describe("verification", () => {
     });
   });
 
+  it("of a reversible action that reports a failure ends before its answer", async () => {
+    open();
+    planted = { plans: { "a.txt": "planned" }, does: (absolute) => writeFileSync(absolute, "plan"), failure: "It broke." };
+    expect(await plant()).toMatchObject({ isError: true, error: { code: "unavailable" } });
+    expect(fixture.read("a.txt")).toBe("one\n");
+  });
+
   it("includes the provider's verification: its finding is a failure, its error undoes nothing", async () => {
     open();
     planted = {
@@ -282,9 +294,12 @@ describe("verification", () => {
 
   it("is recorded as unverified when the host closes first", async () => {
     open();
-    await hold();
+    const release = await hold();
     await fixture.run("write_file", { path: "a.txt", content: "ours\n" });
     await fixture.tools.close(20);
+    // A verification that ends too late changes nothing.
+    release();
+    await nextTurn();
     expect(verifications().map(({ status, errorMessage }) => [status, errorMessage?.split(":")[0]])).toEqual([
       ["cancelled", "write_file"],
       ["cancelled", "plant"],

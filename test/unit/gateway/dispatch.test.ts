@@ -3,6 +3,7 @@ import { errorCodes, httpStatus, LancelotError, rpcNumbers } from "../../../agen
 import { unimplementedMethods } from "../../../agent-server/contract/unimplemented.ts";
 import { type Handlers, isMethodName, methods } from "../../../agent-server/contract/table.ts";
 import { createDispatch } from "../../../agent-server/gateway/dispatch.ts";
+import { long, token } from "../../support/secret-samples.ts";
 
 const call = { owner: false, signal: new AbortController().signal };
 
@@ -67,6 +68,32 @@ describe("dispatch", () => {
     expect((error as LancelotError).code).toBe("internal");
     expect(JSON.stringify((error as LancelotError).toBody())).not.toContain("/home");
     expect(logged).toHaveLength(1);
+  });
+
+  it("returns what the method's result has, and no more", async () => {
+    const results: unknown[] = [{ status: "alive", internal: "/home/somebody" }, { status: 5 }];
+    const live = (() => results.shift()) as unknown as Handlers["health.live"];
+    const dispatch = createDispatch(handlers({ "health.live": live }), () => undefined);
+    expect(await dispatch("health.live", {}, call)).toEqual({ status: "alive" });
+    expect(await codeOf(dispatch("health.live", {}, call))).toBe("internal");
+  });
+
+  it.each([
+    ["message", (secret: string) => new LancelotError("conflict", `It contains ${secret}.`)],
+    ["data", (secret: string) => new LancelotError("conflict", "It does not fit.", { data: { found: [{ line: secret }] } })],
+  ])("removes secrets from the %s of an error", async (_where, errorWith) => {
+    const secret = token("ghp_", long(36));
+    const dispatch = createDispatch(
+      handlers({
+        "host.info": () => {
+          throw errorWith(secret);
+        },
+      }),
+      () => undefined,
+    );
+    const error = await dispatch("host.info", {}, call).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "conflict" });
+    expect(JSON.stringify((error as LancelotError).toBody())).not.toContain(secret);
   });
 
   it("a handler that fails after its call was canceled returns cancelled", async () => {

@@ -28,9 +28,9 @@ afterAll(async () => {
   for (const gateway of gateways) await gateway.close();
 });
 
-async function serve(set: string | undefined): Promise<Gateway> {
+async function serve(set: string | undefined, dispatched = dispatch): Promise<Gateway> {
   const gateway = await startGateway({
-    dispatch,
+    dispatch: dispatched,
     events: createEventHub(() => undefined),
     version: "0",
     port: 0,
@@ -123,9 +123,25 @@ it("a WebSocket sends events to clients with a token and accepts no calls", asyn
   });
   socket.terminate();
   expect([answers, reached]).toEqual([[], []]);
-  const refusedSocket = new WebSocket(`${url.replace("http", "ws")}/ws`);
-  const [error] = await new Promise<[Error]>((resolve) => refusedSocket.once("error", (problem) => resolve([problem])));
-  expect(error.message).toContain("401");
+  for (const [headers, status] of [
+    [{}, "401"],
+    [{ authorization: `Bearer ${token}`, origin: "https://evil.example" }, "403"],
+    [{ authorization: `Bearer ${token}`, host: "evil.example" }, "403"],
+  ] as const) {
+    const refusedSocket = new WebSocket(`${url.replace("http", "ws")}/ws`, { headers });
+    const message = await new Promise<string>((resolve) => {
+      refusedSocket.once("error", (problem: Error) => resolve(problem.message));
+      refusedSocket.once("open", () => resolve("open"));
+    });
+    refusedSocket.terminate();
+    expect(message).toContain(status);
+  }
+});
+
+it("the id in a path wins over one in the body", async () => {
+  const { url } = await serve(undefined, (_name, params) => Promise.resolve(params));
+  const { text } = await asked(url, "/memory/promote/asked", token, { id: "other" });
+  expect(JSON.parse(text)).toEqual({ id: "asked" });
 });
 
 describe("the owner's gate", () => {

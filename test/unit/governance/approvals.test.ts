@@ -573,6 +573,16 @@ describe("where nobody can be asked", () => {
     expect(await refusal(authorize())).toMatchObject({ code: "needs_approval" });
   });
 
+  it("an answer given later does not serve another workspace", async () => {
+    const push = intent("repo_ops", "push", { remote: "origin", branch: "main" });
+    const id = String((await refusal(authorize(fixture, push))).data?.["approvalId"]);
+    fixture.governance.approvals.decide(id, "allow_once");
+    const other = beside({ workspace: fixture.dataDir });
+    other.governance.setCanAsk(false);
+    expect(await refusal(authorize(other, push))).toMatchObject({ code: "needs_approval" });
+    expect((await authorize(fixture, push)).approvalId).toBe(id);
+  });
+
   it("what is allowed or denied anyway is not affected", async () => {
     expect(await authorize(fixture, intent("file_ops", "write", { path: "src/a.ts" }))).toMatchObject({ decision: { verdict: "allow" } });
     expect(await refusal(authorize(fixture, intent("file_ops", "read", { path: ".env" })))).toMatchObject({ code: "denied" });

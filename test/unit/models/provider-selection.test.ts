@@ -98,6 +98,15 @@ describe("who answers", () => {
     expect((await failure(ask(models, {}))).message).toBe(error.message);
   });
 
+  it.each([
+    ["for its lane", { router: "lanes: { flagship_fast: { provider: openai } }\n" }, undefined],
+    ["for the task", {}, { provider: "openai" }],
+  ])("nobody while the file is broken, whom the owner named %s either", async (_, options, override) => {
+    const { models } = fixture({ yaml: "active: [", keys: all, ...options });
+    const route = models.routes().next({ type: "chat", text: "Hello", override });
+    await expect(route).rejects.toMatchObject({ code: "unavailable", data: { action: "choose_model" } });
+  });
+
   it("reports a broken file: beside the choice, in the list, in the ledger once", async () => {
     const { models, ledger } = fixture({ yaml: "active: [", keys: all, env: { LANCELOT_PROVIDER: "anthropic" } });
     const { notice } = await models.active();

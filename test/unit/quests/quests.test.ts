@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findMentions } from "../../../agent-server/quests/attachments.ts";
+import { createExternalMessages } from "../../../agent-server/quests/external-messages.ts";
 import { titleOf } from "../../../agent-server/quests/quest-page.ts";
 import { confidenceOf } from "../../../agent-server/quests/run-result.ts";
 import { expandSlashCommand, slashCommands } from "../../../agent-server/quests/slash-commands.ts";
@@ -92,6 +93,27 @@ describe("quests", () => {
       expect(attempt).toThrow(expect.objectContaining({ code: "not_found" }));
     }
     await expect(orchestrator.delete("x")).rejects.toThrow(expect.objectContaining({ code: "not_found" }));
+  });
+
+  it.each([true, false])("tell the user's messages from those of programs, however they arrive: owner %s", async (owner) => {
+    const hanging = Promise.withResolvers<void>();
+    const { orchestrator, reaches, storage } = start([says("One."), says("Two."), says("Three."), hangs("x", () => hanging.resolve())]);
+    const others = createExternalMessages(storage);
+    const isOfUser: boolean[] = [];
+    const note = (id: string) => isOfUser.push(!others.has(id));
+    const { questId, messageId } = orchestrator.send({ text: "Go." }, owner);
+    note(messageId);
+    await reaches(questId, "done");
+    note(orchestrator.send({ questId, text: "More." }, owner).messageId);
+    await reaches(questId, "done");
+    const last = orchestrator.steer(questId, "And this.", owner).messageId;
+    note(last);
+    await reaches(questId, "done");
+    note(orchestrator.send({ questId, text: "Instead.", replaceMessageId: last }, owner).messageId);
+    await hanging.promise;
+    note(orchestrator.steer(questId, "Now.", owner).messageId);
+    note(orchestrator.send({ questId, text: "Then." }, owner).messageId);
+    expect(isOfUser).toEqual(Array.from({ length: 6 }, () => owner));
   });
 
   it("that are done or running cannot be resumed", async () => {

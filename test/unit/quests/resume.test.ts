@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Intent } from "../../../agent-server/contract/governance.ts";
@@ -202,6 +202,9 @@ describe("two windows on one data folder", () => {
     ]) {
       expect(attempt).toThrow(/another window/);
     }
+    // The other window started it between the first check and the transaction.
+    vi.spyOn(second.storage, "hostAlive").mockReturnValueOnce(false);
+    expect(() => second.orchestrator.send({ questId, text: "x" })).toThrow(expect.objectContaining({ code: "conflict" }));
     await expect(second.orchestrator.cancel(questId)).rejects.toThrow(/another window/);
     await expect(second.orchestrator.delete(questId)).rejects.toThrow(/another window/);
     await first.orchestrator.cancel(questId);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -33,6 +33,14 @@ describe("config/sandbox.yaml", () => {
     expect(limitsOf(settings).memoryBytes).toBe(268_435_456);
   });
 
+  it("keeps a shipped limit that the user's file does not name", () => {
+    const shipped = join(dataDir, "shipped");
+    mkdirSync(shipped);
+    writeFileSync(join(shipped, "sandbox.yaml"), "processes: 64\ncpus: 1\n");
+    writeSettings("cpus: 1.5\n");
+    expect(createSandboxSettings({ configDir: shipped, dataDir }).read().value).toMatchObject({ processes: 64, cpus: 1.5 });
+  });
+
   it.each([
     ["no YAML", "image: [", "sandbox.yaml"],
     ["a list", "- image\n", "list"],
@@ -55,6 +63,10 @@ describe("config/sandbox.yaml", () => {
     expect(read()).toBe(first);
     writeSettings("cpus: 1\n");
     expect(read().value.cpus).toBe(1);
+    // An edit of the same length shows in the time alone.
+    writeSettings("cpus: 3\n");
+    utimesSync(join(dataDir, "config/sandbox.yaml"), 1, 1);
+    expect(read().value.cpus).toBe(3);
     rmSync(join(dataDir, "config/sandbox.yaml"));
     expect(read().value.cpus).toBe(2);
   });

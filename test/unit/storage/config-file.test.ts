@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -35,6 +35,10 @@ describe("createConfigFile", () => {
     expect(file.read()).toBe(first);
     own("size: 3333\n");
     expect(file.read().value?.size).toBe(3333);
+    // An edit of the same length shows in the time alone.
+    own("size: 4444\n");
+    utimesSync(join(root, "data/config/x.yaml"), 1, 1);
+    expect(file.read().value?.size).toBe(4444);
   });
 
   it.each([

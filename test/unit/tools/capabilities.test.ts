@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { baseTiers } from "../../../agent-server/governance/base-tiers.ts";
 import { createFailover, isFault } from "../../../agent-server/tools/routing/provider-failover.ts";
@@ -148,6 +149,31 @@ describe("failover", () => {
     for (let time = 0; time < 4; time += 1)
       expect((await runOnProvider("shell_exec", run, { ...call, profile }, (act) => act(command))).value).toBe(7);
     expect(health.of("a").status).toBe("ok");
+  });
+
+  it("never continues with a provider that does not permit it", async () => {
+    const onHost = planted("b", () => Promise.resolve(7 as never), { allowsFailover: false });
+    const { runOnProvider, names } = openFailover([planted("a", broken), onHost]);
+    const done = runOnProvider("shell_exec", run, call, (act) => act(command));
+    await expect(done).rejects.toMatchObject({ code: "unavailable", data: { tried: [{ provider: "a" }] } });
+    expect(names).toEqual([]);
+  });
+
+  it("gives up a provider that does not start in time, which then can no longer start", async () => {
+    const { promise: ran, resolve } = Promise.withResolvers<string>();
+    const { runOnProvider } = openFailover([planted("a", broken), planted("b", () => Promise.resolve(7 as never))]);
+    const { value } = await runOnProvider("shell_exec", run, { ...call, beginMs: 1 }, async (act, { provider, signal, begin }) => {
+      if (provider.id === "b") return act(command);
+      await once(signal, "abort");
+      try {
+        begin();
+        resolve("started");
+      } catch (error) {
+        resolve(error instanceof LancelotError ? error.code : "failed");
+      }
+      return act(command);
+    });
+    expect([value, await ran]).toEqual([7, "cancelled"]);
   });
 
   it("uses the provider's own definition of its faults", () => {

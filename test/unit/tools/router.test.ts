@@ -228,12 +228,25 @@ describe("the user's preferences", () => {
     ["a list that is none", "version: 1\ncapabilities: { shell_exec: { off: a } }\n"],
     ["an alias that grows", `version: 1\na: &a [x]\ncapabilities: { shell_exec: { off: *a } }\n`],
   ])("%s: nothing that it could have turned off is used, with a message that names the file", (_, yaml) => {
-    const { decide, router } = open([{ id: "a" }, { id: "files", offers: { file_ops: { list: () => Promise.resolve([]) } } }], { yaml });
+    const files = { id: "files", offers: { file_ops: { list: () => Promise.resolve([]) } } };
+    const web = { id: "web", offers: { web_ops: { fetch: () => Promise.reject(new Error("web")) } } };
+    const { decide, router } = open([{ id: "a" }, files, web], { yaml });
     expect(decide().provider).toBeNull();
+    expect(router.decide({ capability: "web_ops" }).provider).toBeNull();
     expect(decide().reason).toMatch(/^Your config\/tools\.yaml /);
     expect(decide().reason).not.toContain(dataDir);
     expect(router.decide({ capability: "file_ops" }).provider).toBe("files");
     expect(router.problem({ capability: "shell_exec" })).toContain("config/tools.yaml");
+  });
+
+  it("turn nothing on that is off in the shipped file", () => {
+    const configDir = join(dataDir, "shipped");
+    mkdirSync(configDir);
+    writeFileSync(join(configDir, "tools.yaml"), "version: 1\ncapabilities:\n  shell_exec: { order: [a], off: [b] }\n");
+    writeFileSync(join(dataDir, "config/tools.yaml"), "version: 1\ncapabilities:\n  shell_exec: { order: [b], off: [c] }\n");
+    const { off, place } = createPreferences({ configDir, dataDir });
+    expect(["a", "b", "c"].map((id) => off("shell_exec", id))).toEqual([false, true, true]);
+    expect([place("shell_exec", "a"), place("shell_exec", "b")]).toEqual([null, 0]);
   });
 
   it("the shipped file can be used", () => {

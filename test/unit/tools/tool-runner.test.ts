@@ -1,7 +1,9 @@
-import { symlinkSync, unlinkSync } from "node:fs";
+import { symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { long, token } from "../../support/secret-samples.ts";
+import { catalogWith, type PlantedWriter } from "../../support/tools/planted.ts";
 import { createToolsFixture, snapshotTree, type ToolsFixture, type ToolsFixtureOptions } from "../../support/tools-fixture.ts";
 
 /** Calls that work; test/unit/execution/one-pipeline.test.ts has one for every tool there is. */
@@ -159,6 +161,32 @@ describe("the tool runner", () => {
     const outcome = await fixture.run("read_file", { path: "notes.md" });
     expect(outcome.text).not.toContain("abcdefghijklmnop");
     expect(JSON.stringify(fixture.ledger.get(outcome.receiptId ?? ""))).not.toContain("abcdefghijklmnop");
+  });
+
+  it("redacts what a tool itself does not", async () => {
+    const secret = token("ghp_", long(36));
+    open({ catalog: catalogWith(() => ({ plans: {}, does: () => undefined, answer: `It is ${secret}.` })) });
+    const outcome = await fixture.run("plant", {});
+    expect(outcome).toMatchObject({ isError: false });
+    expect(JSON.stringify([outcome, fixture.ledger.get(outcome.receiptId ?? "")])).not.toContain(secret);
+  });
+
+  it("plans an effect on the disk again after the review that it waited for", async () => {
+    let planned = "before the review";
+    const plan = (content: string): PlantedWriter => ({
+      plans: { "src/b.ts": content },
+      does: (path) => writeFileSync(path, content),
+      needsReviewedFiles: true,
+    });
+    open({ posture: "supervised", catalog: catalogWith(() => plan(planned)) });
+    const { changeId } = await fixture.run("edit_file", { path: "src/a.ts", old_text: "alpha", new_text: "beta" });
+    expect((await fixture.run("plant", {})).error).toMatchObject({ code: "conflict" });
+    const settleReview = async (): Promise<void> => {
+      await fixture.tools.changes.decide(changeId ?? "", "accept");
+      planned = "after the review";
+    };
+    expect((await fixture.run("plant", {}, { settleReview })).isError).toBe(false);
+    expect([fixture.read("src/a.ts"), fixture.read("src/b.ts")]).toEqual(["beta\n", "after the review"]);
   });
 
   it("runs edits of one file one at a time, so that none is lost", async () => {

@@ -97,6 +97,33 @@ describe("changes under review (supervised posture)", () => {
     expect(fixture.read("a.txt")).toContain("line 20 EDITED\n");
   });
 
+  it("takes one of two decisions on the same part that arrive together", async () => {
+    const id = await propose(edited(2, 10));
+    const decisions = (["accept", "reject"] as const).map((decision) => fixture.tools.changes.decide(id, decision, [0]));
+    expect(await Promise.allSettled(decisions)).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: "conflict" } },
+    ]);
+    expect(fixture.tools.changes.get(id).change.hunks.map(({ state }) => state)).toEqual(["accepted", "pending"]);
+    expect(fixture.read("a.txt")).toBe(edited(2));
+  });
+
+  it("does not write an accepted part again that the user took back", async () => {
+    const id = await propose(edited(2, 10));
+    await fixture.tools.changes.decide(id, "accept", [0]);
+    fixture.write("a.txt", base);
+    await fixture.tools.changes.decide(id, "accept", [1]);
+    expect(fixture.read("a.txt")).toBe(edited(10));
+  });
+
+  it("is set aside for the model where it no longer merges with the user's edits", async () => {
+    const id = await propose(edited(2));
+    fixture.write("a.txt", base.replace("line 2\n", "line 2 MINE\n"));
+    const file = { absolute: fixture.path("a.txt"), display: "a.txt", asked: "a.txt", inside: true };
+    const current = await fixture.tools.workspace.files.current(file);
+    expect(fixture.tools.execution.changes.overlay("q1", file, current)).toEqual({ text: current.text, changeId: id, conflict: true });
+  });
+
   it("creates the file on acceptance, unless one was created in the meantime", async () => {
     const one = await propose("new\n", "dir/new.txt");
     const two = await propose("other\n", "other.txt");
@@ -159,6 +186,10 @@ describe("changes under review (supervised posture)", () => {
     fixture.tools.changes.discard("q1");
     expect(fixture.tools.changes.get(id).change.status).toBe("rejected");
     expect(fixture.events.at(-1)).toMatchObject({ id, status: "rejected" });
+    const partly = await propose(edited(2, 10));
+    await fixture.tools.changes.decide(partly, "accept", [0]);
+    fixture.tools.changes.discard("q1");
+    expect(fixture.tools.changes.get(partly).change.hunks.map(({ state }) => state)).toEqual(["accepted", "rejected"]);
   });
 
   it("is denied by policy even when the user accepts", async () => {

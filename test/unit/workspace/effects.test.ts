@@ -143,11 +143,12 @@ describe("changes of a command", () => {
     fixture.write("a.txt", "a\n");
     fixture.write("sub/b.txt", "b\n");
     fixture.write("sub/c.txt", "c\n");
-    const { touched } = await fixture.sh("echo x > a.txt; echo x > sub/b.txt; echo x > sub/c.txt");
+    const { touched } = await fixture.sh("echo x > a.txt; echo x > sub/b.txt; echo x > sub/c.txt; echo x > subject.txt");
     const id = touched.checkpointId ?? "";
     expect(await fixture.restore.restore({ id, paths: ["a.txt"] })).toMatchObject({ restored: ["a.txt"], conflicts: [] });
     expect([fixture.read("a.txt"), fixture.read("sub/b.txt")]).toEqual(["a\n", "x\n"]);
     expect((await fixture.restore.restore({ id, paths: ["sub"] })).restored.toSorted()).toEqual(["sub/b.txt", "sub/c.txt"]);
+    expect(fixture.read("subject.txt")).toBe("x\n");
   });
 
   it("never include the user's work", async () => {

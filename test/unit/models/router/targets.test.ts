@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ModelsConfig } from "../../../../agent-server/models/models-config.ts";
 import type { Candidate, Selection } from "../../../../agent-server/models/provider-selection.ts";
 import { RouterConfig } from "../../../../agent-server/models/router/router-config.ts";
@@ -10,6 +10,7 @@ const models = ModelsConfig.parse({
     work: { kind: "anthropic", fast: { model: "work-fast" }, deep: { model: "work-deep" } },
     spare: { kind: "openai", fast: { model: "spare-fast" }, deep: { model: "spare-deep" } },
     server: { kind: "openai_compatible", base_url: "http://127.0.0.1:8080/v1", fast: { model: "server-fast" } },
+    own: { kind: "local" },
   },
 });
 const loaded = { config: models, problem: null, notices: [], issues: [] };
@@ -27,6 +28,7 @@ async function resolve(wanted: Wanted, lanes: object, baseUrl = "http://127.0.0.
     work: candidate("work", "https://api.anthropic.com"),
     spare: candidate("spare", "https://api.openai.com/v1"),
     server: candidate("server", baseUrl),
+    own: candidate("own", baseUrl),
   };
   const named = (name: string): Promise<Candidate> => {
     const found = all[name];
@@ -58,17 +60,20 @@ it.each([
   await expect(resolve(wanted, lanes)).rejects.toMatchObject({ code: "unavailable", data: { what: "model" } });
 });
 
-it.each([
-  ["http://127.0.0.1:8080/v1", true],
-  ["http://localhost:8080/v1", true],
-  ["http://[::1]:8080/v1", true],
-  ["http://10.0.0.7:8080/v1", false],
-  ["http://127.0.0.1.example.com/v1", false],
-  ["http://localhost.example.com/v1", false],
-])("a local lane may use a server at %s: %s", async (baseUrl, isAllowed) => {
-  const target = resolve({ lane: "local_utility" }, { local_utility: { provider: "server" } }, baseUrl);
-  if (isAllowed) expect(await target).toMatchObject({ provider: "server" });
-  else await expect(target).rejects.toMatchObject({ code: "unavailable" });
+describe.each(["server", "own"])("a local lane may use the provider %s", (provider) => {
+  it.each([
+    ["http://127.0.0.1:8080/v1", true],
+    ["http://localhost:8080/v1", true],
+    ["http://[::1]:8080/v1", true],
+    ["http://10.0.0.7:8080/v1", false],
+    ["https://models.example.com/v1", false],
+    ["http://127.0.0.1.example.com/v1", false],
+    ["http://localhost.example.com/v1", false],
+  ])("at %s: %s", async (baseUrl, isAllowed) => {
+    const target = resolve({ lane: "local_utility" }, { local_utility: { provider, model: "m" } }, baseUrl);
+    if (isAllowed) expect(await target).toMatchObject({ provider, model: "m" });
+    else await expect(target).rejects.toMatchObject({ code: "unavailable" });
+  });
 });
 
 const ofWork = { flagship_fast: { provider: "work", model: "lane-model" } };

@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../../agent-server/contract/errors.ts";
+import { createCapsFile } from "../../../../agent-server/models/usage/caps.ts";
 import { type Books, call, next, openBooks } from "./book.ts";
 
 let books: Books;
@@ -145,6 +146,16 @@ describe("config/usage.yaml", () => {
     expect(text).toContain("# yes");
     expect(text).toContain("quest_usd: 1.25");
     expect(book.summary({ days: 1 }).caps).toEqual({ questUsd: 1.25, dayUsd: null });
+  });
+
+  it("is laid over the shipped one cap by cap, and read again after an edit of the same length", () => {
+    writeFileSync(join(books.dataDir, "usage.yaml"), "caps: { quest_usd: 1, day_usd: 5 }\n");
+    const file = createCapsFile({ configDir: books.dataDir, dataDir: books.dataDir });
+    books.write("usage.yaml", "caps: { day_usd: 3 }\n");
+    expect(file.read().caps).toEqual({ questUsd: 1, dayUsd: 3 });
+    books.write("usage.yaml", "caps: { day_usd: 2 }\n");
+    utimesSync(join(books.dataDir, "config/usage.yaml"), 1, 1);
+    expect(file.read().caps).toEqual({ questUsd: 1, dayUsd: 2 });
   });
 
   it.each([
