@@ -80,6 +80,8 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/support/workbench/workbench.ts",
           pool: "forks",
+          // One process, because its files use one window in turn.
+          isolate: false,
           ...inEditor,
         },
       },

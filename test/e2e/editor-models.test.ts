@@ -2,7 +2,6 @@ import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { openChat, said, send } from "../support/workbench/chat.ts";
 import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
-import { modelExtension } from "../support/workbench/model-extension.ts";
 
 /** A model that another extension offers through the editor, as Copilot does, does a task of Lancelot's. */
 describe("the editor's own models", () => {
@@ -11,7 +10,6 @@ describe("the editor's own models", () => {
 
   beforeAll(async () => {
     fixture = await openEditorFixture({
-      extensions: [await modelExtension()],
       settings: { "chat.disableAIFeatures": false },
       dataFiles: { "config/models.yaml": "active: editor\n" },
     });

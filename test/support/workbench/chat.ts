@@ -16,9 +16,11 @@ export async function faults(view: Frame): Promise<string[]> {
   });
 }
 
-/** Opens the chat of the sidebar. */
+/** Opens the chat of the sidebar, unless it is open: a second click would close it. */
 export async function openChat(workbench: Workbench): Promise<Frame> {
-  await workbench.page.locator('.activitybar a[aria-label^="Lancelot"]').click();
+  const { page } = workbench;
+  const open = page.locator(".activitybar .action-item.checked", { has: page.locator('a[aria-label^="Lancelot"]') });
+  if ((await open.count()) === 0) await page.locator('.activitybar a[aria-label^="Lancelot"]').click();
   const chat = await workbench.view("chat");
   await chat.locator("textarea").waitFor();
   return chat;

@@ -4,11 +4,12 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 import { join } from "node:path";
-import { chromium, type Frame, type Page } from "playwright-core";
+import { type Browser, chromium, type Frame, type Page } from "playwright-core";
 import { chromiumFlags, findChromium } from "../setup/chromium.mjs";
 import { codeServerCommand, ensureCodeServer, writeEditorSettings } from "../setup/code-server.mjs";
 import { ensureVsix, root } from "../setup/project.mjs";
 import { run } from "../setup/say.mjs";
+import { modelExtension } from "./model-extension.ts";
 
 /** A real workbench: code-server with the packed extension, and a browser on it. */
 export interface Workbench {
@@ -18,7 +19,7 @@ export interface Workbench {
   readonly dataDir: string;
   /** Pids of running agent hosts of this workbench. */
   hostPids(): number[];
-  /** Keeps a picture in test-output/screenshots. */
+  /** Keeps a picture in test-output/screenshots where LANCELOT_SCREENSHOTS=1: pictures are for people, and cost a tenth of the run. */
   shot(name: string): Promise<void>;
   /** Runs a command of the palette by its title. */
   command(title: string): Promise<void>;
@@ -47,6 +48,8 @@ export interface WorkbenchOptions {
   viewport?: { width: number; height: number };
 }
 
+export const defaultViewport = { width: 1400, height: 900 };
+
 const screenshots = join(root, "test-output/screenshots");
 
 export function freePort(): Promise<number> {
@@ -67,6 +70,12 @@ interface EditorServer {
   readonly pid: number;
 }
 
+/** What the files of a run share. */
+interface SharedServer extends EditorServer {
+  /** Where the browser takes connections. */
+  readonly browser: string;
+}
+
 const userDataOf = (home: string): string => join(home, "user");
 
 /** Starts code-server on a free port. */
@@ -74,7 +83,11 @@ async function startServer(options: WorkbenchOptions): Promise<EditorServer & { 
   const editor = await ensureCodeServer();
   const home = mkdtempSync(join(tmpdir(), "lancelot-workbench-"));
   const port = await freePort();
-  const common = { port, userData: userDataOf(home), extensions: join(home, "extensions"), home, smokeTest: true };
+  const shared = sharedServer();
+  const installed = shared !== null && !options.development && !options.extensions;
+  // What the shared server has installed is there for the others too.
+  const extensions = join(installed ? shared.home : home, "extensions");
+  const common = { port, userData: userDataOf(home), extensions, home, smokeTest: true };
   const { args, env } = codeServerCommand(editor, {
     ...common,
     ...(options.workspace === null ? {} : { workspace: options.workspace }),
@@ -82,7 +95,7 @@ async function startServer(options: WorkbenchOptions): Promise<EditorServer & { 
     settings: options.settings ?? {},
   });
   const fullEnv = { ...process.env, ...env, ...options.env };
-  if (!options.development) {
+  if (!options.development && !installed) {
     const { args: install } = codeServerCommand(editor, common);
     for (const vsix of [await ensureVsix(), ...(options.extensions ?? [])])
       await run(editor.node, [...install, "--install-extension", vsix, "--force"], { env: fullEnv, quiet: true });
@@ -113,35 +126,60 @@ async function stopServer({ child, home, pid, output }: Awaited<ReturnType<typeo
 /** Names the server that all files of a run share. */
 const sharedVariable = "LANCELOT_TEST_WORKBENCH";
 
-/** Vitest's global setup of the browser tests: one server for all their files. @returns what ends it */
+/** Vitest's global setup of the browser tests: one server and one browser for all their files. @returns what ends them */
 export async function setup(): Promise<() => Promise<void>> {
-  const server = await startServer({ workspace: null });
+  const executablePath = requireChromium();
+  const [server, browser] = await Promise.all([
+    startServer({ workspace: null, extensions: [await modelExtension()] }),
+    chromium.launchServer({ executablePath, headless: true, args: [...chromiumFlags] }),
+  ]);
   const { url, home, pid } = server;
-  process.env[sharedVariable] = JSON.stringify({ url, home, pid } satisfies EditorServer);
-  return () => stopServer(server);
+  process.env[sharedVariable] = JSON.stringify({ url, home, pid, browser: browser.wsEndpoint() } satisfies SharedServer);
+  return async () => {
+    await browser.close();
+    await stopServer(server);
+  };
 }
 
-/** The shared server, for a window that needs nothing else of it than settings. */
-function sharedServer(options: WorkbenchOptions): EditorServer | null {
+const sharedServer = (): SharedServer | null => {
   const shared = process.env[sharedVariable];
-  const special = options.own === true || options.trust === true || [options.development, options.env, options.extensions].some(Boolean);
-  return shared === undefined || special ? null : (JSON.parse(shared) as EditorServer);
+  return shared === undefined ? null : (JSON.parse(shared) as SharedServer);
+};
+
+function requireChromium(): string {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error("Chromium is missing: install it or name it in CHROMIUM_PATH.");
+  return executablePath;
+}
+
+/** Where the files of a run keep what ends with their server. */
+export function sharedFolder(): string {
+  const shared = sharedServer();
+  if (shared === null) throw new Error("There is no shared server; test/e2e runs in the vitest project `browser`.");
+  return shared.home;
+}
+
+/** Settings of the shared window, which it takes over while it is open. */
+export function setSharedSettings(settings: Record<string, unknown>): void {
+  writeEditorSettings(userDataOf(sharedFolder()), { smokeTest: true, settings });
 }
 
 /** Opens the workbench in headless Chromium: on the server that the files of a run share, or on one of its own. */
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
-  const executablePath = findChromium();
-  if (executablePath === null) throw new Error("Chromium is missing: install it or name it in CHROMIUM_PATH.");
-  const shared = sharedServer(options);
-  const own = shared === null ? await startServer(options) : null;
-  const server = shared ?? own;
+  const shared = sharedServer();
+  const special = options.own === true || options.trust === true || [options.development, options.env, options.extensions].some(Boolean);
+  const own = shared === null || special ? await startServer(options) : null;
+  const server = own ?? shared;
   if (server === null) throw new Error("There is no server.");
   const { url, home } = server;
-  if (shared !== null) writeEditorSettings(userDataOf(home), { smokeTest: true, settings: options.settings ?? {} });
+  if (own === null) setSharedSettings(options.settings ?? {});
 
-  const browser = await chromium.launch({ executablePath, headless: true, args: [...chromiumFlags] });
+  const browser: Browser =
+    shared === null
+      ? await chromium.launch({ executablePath: requireChromium(), headless: true, args: [...chromiumFlags] })
+      : await chromium.connect(shared.browser);
   const context = await browser.newContext({
-    viewport: options.viewport ?? { width: 1400, height: 900 },
+    viewport: options.viewport ?? defaultViewport,
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
@@ -153,6 +191,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     page,
     server,
     async close() {
+      await context.close();
       await browser.close();
       if (own !== null) return stopServer(own);
       // The window's hosts end a moment after it, and write into its data folder until then.
@@ -201,6 +240,7 @@ function workbench({ page, server: { url, home, pid }, close }: Parts): Workbenc
     dataDir: join(userDataOf(home), "User/globalStorage/lancelot.lancelot"),
     hostPids: () => processesWith("dist/host/main.js", userDataOf(home)),
     async shot(name) {
+      if (process.env["LANCELOT_SCREENSHOTS"] !== "1") return;
       mkdirSync(screenshots, { recursive: true });
       await page.screenshot({ path: join(screenshots, `${name}.png`) });
     },
