@@ -113,11 +113,11 @@ describe("a task, its review and its undo", () => {
 
   it("shows the receipts in the War Room and verifies the ledger", async () => {
     await workbench.command("Lancelot: Open War Room");
-    const fixture = await workbench.view("war-room");
-    await fixture.locator("#tab-receipts").click();
-    await fixture.getByText("edit_file").first().waitFor();
-    await fixture.getByTestId("verify-ledger").click();
-    await fixture.locator(".verify-result.good").waitFor();
+    const warRoom = await workbench.view("war-room");
+    await warRoom.locator("#tab-receipts").click();
+    await warRoom.getByText("edit_file").first().waitFor();
+    await warRoom.getByTestId("verify-ledger").click();
+    await warRoom.locator(".verify-result.good").waitFor();
     await workbench.shot("06-receipts");
     const verified = await runCli(["receipts", "verify", "--data", data]);
     expect(verified.stdout).toContain("is intact");
