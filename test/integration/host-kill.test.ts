@@ -18,6 +18,9 @@ it(`a host killed at ${kills} random points leaves a ledger that verifies and fi
   const server = await startModelServer({ script: twoFileScript() });
   useModelServer(data.path, server.url("openai_compatible"));
   const left = moments(kills);
+  // Where this machine got slower, further ones come late enough to fall after a write.
+  let spare = 10;
+  const next = (): number | undefined => left.pop() ?? (written === 0 && spare-- > 0 ? 1.5 : undefined);
   let written = 0;
 
   /** Runs the task in a workspace of its own, over and over, on the data folder that all share. */
@@ -45,7 +48,7 @@ it(`a host killed at ${kills} random points leaves a ledger that verifies and fi
       expect(readFileSync(path(name), "utf8")).toBe(after.get(name));
       writeFileSync(path(name), text);
     }
-    for (let moment = left.pop(); moment !== undefined; moment = left.pop()) {
+    for (let moment = next(); moment !== undefined; moment = next()) {
       const child = start();
       const ended = once(child, "exit");
       await Promise.race([ended, wait(moment * longestMs)]);

@@ -7,8 +7,8 @@ import { expect } from "vitest";
  */
 const heavy = [
   /\/unit\/(receipts|memory|storage)\//,
-  /\/(git|effects)[^/]*\.test\.ts$/,
-  /\/integration\/(approvals|context-compaction|host|memory|models|quests|receipts|terminal|tools-crash|usage)[^/]*\.test\.ts$/,
+  /\/unit\/(.*\/)?(git|effects)[^/]*\.test\.ts$/,
+  /\/integration\/(approvals|context-compaction|effects|host-|memory|models|quests|receipts|terminal|tools-crash|usage)[^/]*\.test\.ts$/,
 ];
 const usual = process.env["LANCELOT_TEST_TMPDIR"] ?? process.env["TMPDIR"] ?? "";
 process.env["LANCELOT_TEST_TMPDIR"] = usual;
