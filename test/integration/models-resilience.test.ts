@@ -244,6 +244,39 @@ describe("failover", () => {
     });
   });
 
+  it("leaves the provider it went to when that one's breaker opens", async () => {
+    const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ fault: "http500" }))];
+    const made = roomOf(work(first) + spare(second), {
+      router: "retries: { tries: 1 }\nbreaker: { failures: 2, open_seconds: 60 }\nfailover: [spare]\n",
+    });
+    const routes = made.models.routes();
+    const route = await routes.next(chat);
+    await routes.failover(await failure(ask(made.models, {}, undefined, { route })));
+    expect(await routes.next(chat)).toMatchObject({ rule: "failover", model: { provider: "spare" } });
+    for (let call = 0; call < 2; call++)
+      await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { provider: "spare" } } }));
+    expect(await routes.next(chat)).toMatchObject({ rule: "default", model: { provider: "work" } });
+  });
+
+  it("does not escalate to a provider whose breaker is open", async () => {
+    const [first, second] = [await start(inOrder({ fault: "http404" })), await start(inOrder({ fault: "http500" }))];
+    const made = roomOf(work(first) + spare(second), {
+      router: "retries: { tries: 1 }\nbreaker: { failures: 1, open_seconds: 60 }\nlanes: { flagship_deep: { provider: spare } }\n",
+    });
+    await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { provider: "spare" } } }));
+    await failure(run(made));
+    expect(rules(made)[0]).toEqual(["default", "work", false]);
+  });
+
+  it("returns to the chosen provider once its pause is over", async () => {
+    const [first, second] = [await start(inOrder({ fault: "http500" }, { text: "Back." })), await start(inOrder({ text: "spare words" }))];
+    const made = roomOf(work(first) + spare(second), {
+      router: "retries: { tries: 1 }\nbreaker: { failures: 1, open_seconds: 0.05 }\nfailover: [spare]\n",
+    });
+    expect((await run(made)).text).toBe("spare words");
+    await until(async () => (await run(made)).text === "Back.");
+  });
+
   it.each([{ provider: "work" }, { provider: "work", lane: "flagship_fast" as const }])(
     "never leaves a provider the owner chose for the task: %j",
     async (override) => {
@@ -446,6 +479,19 @@ describe("without a network", () => {
     expect((await run(made)).text).toBe("words from here");
     expect(rules(made)).toEqual([
       ["failover", "lab", true],
+      ["default", "work", false],
+    ]);
+  });
+
+  it("no provider is tried when the model on this machine fails too", async () => {
+    const [server, here] = [await start(inOrder({ text: "cloud words" })), await start(inOrder({ fault: "http500" }))];
+    const made = roomOf(
+      `${cloud("work", server, "anthropic")}${cloud("spare", server, "openai")}local: { url: "${here.url("openai_compatible")}", model: m }\n`,
+      { gatedFetch: network().gatedFetch, router: "retries: { tries: 1 }\nfailover: [spare]\n" },
+    );
+    await failure(run(made));
+    expect(rules(made)).toEqual([
+      ["offline", "local", false],
       ["default", "work", false],
     ]);
   });

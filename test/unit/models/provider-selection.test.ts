@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { ModelsConfig } from "../../../agent-server/models/models-config.ts";
+import { createSelection } from "../../../agent-server/models/provider-selection.ts";
 import { ask, createModelsFixture, failure, localIn, type ModelsFixture } from "../../support/models-fixture.ts";
 
+const ignore = () => Promise.resolve();
 const open: ModelsFixture[] = [];
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
@@ -13,6 +16,25 @@ function fixture(options: Parameters<typeof createModelsFixture>[0] = {}): Model
 const all = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o", GEMINI_API_KEY: "g", XAI_API_KEY: "x" };
 const server =
   'providers:\n  work: { kind: openai_compatible, base_url: "http://127.0.0.1:9/v1", fast: { model: m, context_window: 9000 } }\n';
+
+it.each([
+  ["at its own address", {}, "https://api.anthropic.com", false],
+  ["not at an address of the owner's", { base_url: "http://127.0.0.1:9" }, "http://127.0.0.1:9", true],
+  ["not with a key of the owner's", { api_key_name: "MY_KEY" }, "https://api.anthropic.com", true],
+])("a sign-in is used for a provider %s", async (_, more, baseUrl, hasOwnKey) => {
+  const selection = createSelection({
+    secrets: { get: () => Promise.resolve("own key"), set: ignore, delete: ignore, list: () => Promise.resolve([]) },
+    gatedFetch: () => fetch,
+    localState: () => {
+      throw new Error("The local model is not asked for.");
+    },
+    oauth: { token: () => Promise.resolve({ accessToken: "a token", headers: {} }) },
+  });
+  const config = ModelsConfig.parse({ providers: { work: { kind: "anthropic", fast: { model: "m" }, ...more } } });
+  const found = await selection.candidate("work", config);
+  expect(found).toMatchObject({ problem: null, connection: { baseUrl } });
+  expect(found?.connection?.key === "own key").toBe(hasOwnKey);
+});
 
 describe("who answers", () => {
   it.each<[string, Parameters<typeof createModelsFixture>[0], string]>([

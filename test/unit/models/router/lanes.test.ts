@@ -148,6 +148,7 @@ describe("the owner's rules", () => {
     [order(utility, redaction), "plan", "production", utility, "deep_task"],
     [order(utility), "redact", nothing, utility, "redact"],
     [order(fast, deep), "summarize", nothing, utility, "local_task"],
+    [order(fast, deep), "redact", nothing, redaction, "redact"],
   ])("%s: %s", (yaml, type, text, lane, rule) => {
     expect(chooseLane(withOwner(yaml), { type, text })).toMatchObject({ lane, rule });
   });
