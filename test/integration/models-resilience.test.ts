@@ -246,7 +246,7 @@ describe("failover", () => {
 
   it("leaves the provider it went to when that one's breaker opens", async () => {
     const [first, second] = [await start(inOrder({ fault: "http500" })), await start(inOrder({ fault: "http500" }))];
-    const made = roomOf(work(first) + spare(second), {
+    const made = fixtureOf(work(first) + spare(second), {
       router: "retries: { tries: 1 }\nbreaker: { failures: 2, open_seconds: 60 }\nfailover: [spare]\n",
     });
     const routes = made.models.routes();
@@ -260,7 +260,7 @@ describe("failover", () => {
 
   it("does not escalate to a provider whose breaker is open", async () => {
     const [first, second] = [await start(inOrder({ fault: "http404" })), await start(inOrder({ fault: "http500" }))];
-    const made = roomOf(work(first) + spare(second), {
+    const made = fixtureOf(work(first) + spare(second), {
       router: "retries: { tries: 1 }\nbreaker: { failures: 1, open_seconds: 60 }\nlanes: { flagship_deep: { provider: spare } }\n",
     });
     await failure(ask(made.models, {}, undefined, { task: { ...chat, override: { provider: "spare" } } }));
@@ -270,7 +270,7 @@ describe("failover", () => {
 
   it("returns to the chosen provider once its pause is over", async () => {
     const [first, second] = [await start(inOrder({ fault: "http500" }, { text: "Back." })), await start(inOrder({ text: "spare words" }))];
-    const made = roomOf(work(first) + spare(second), {
+    const made = fixtureOf(work(first) + spare(second), {
       router: "retries: { tries: 1 }\nbreaker: { failures: 1, open_seconds: 0.05 }\nfailover: [spare]\n",
     });
     expect((await run(made)).text).toBe("spare words");
@@ -485,7 +485,7 @@ describe("without a network", () => {
 
   it("no provider is tried when the model on this machine fails too", async () => {
     const [server, here] = [await start(inOrder({ text: "cloud words" })), await start(inOrder({ fault: "http500" }))];
-    const made = roomOf(
+    const made = fixtureOf(
       `${cloud("work", server, "anthropic")}${cloud("spare", server, "openai")}local: { url: "${here.url("openai_compatible")}", model: m }\n`,
       { gatedFetch: network().gatedFetch, router: "retries: { tries: 1 }\nfailover: [spare]\n" },
     );
