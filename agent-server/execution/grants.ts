@@ -85,9 +85,14 @@ export function createGrants({ governance, log }: { readonly governance: Governa
       } catch (error) {
         throw error instanceof LancelotError ? error : governanceFailed(error);
       }
-    } else if (step.args["absolute"] !== grant.step.args["absolute"]) {
+      return;
+    }
+    if (step.args["absolute"] !== grant.step.args["absolute"]) {
       throw new LancelotError("denied", "The path resolves to another file than the one you reviewed. Nothing was changed.");
     }
+    // The review replaces a question, never a denial: the policy may have changed since.
+    const decision = governance.evaluate(intentOf(step, context));
+    if (decision.verdict === "deny") throw refused(decision);
   }
 
   /** Governance that throws denies. */

@@ -67,24 +67,27 @@ describe("a reviewed write", () => {
     expect(() => grants.redeem(grant, context)).toThrow(expect.objectContaining({ code: "denied" }));
   });
 
-  it("is denied when policy no longer allows it", async () => {
-    const room = createEffectsFixture();
-    room.write("a.ts", "one\n");
+  it.each([
+    ["write", "needed no question"],
+    ["delete", "replaced a question"],
+  ])("is denied when policy no longer allows it: a %s whose review %s", async (action) => {
+    const own = createEffectsFixture();
+    own.write("a.ts", "one\n");
     let hasRun = false;
-    const execution = room.pipeline.execute({
+    const execution = own.pipeline.execute({
       ...context,
       actionType: "file_op",
-      actionName: "file_write",
+      actionName: `file_${action}`,
       inputs: {},
-      steps: [{ capability: "file_ops", action: "write", args: { path: "a.ts", absolute: room.path("a.ts") } }],
+      steps: [{ capability: "file_ops", action, args: { path: "a.ts", absolute: own.path("a.ts") } }],
       question: { title: "", detail: "" },
       consent: "review",
       touches: [],
       provider: { name: "test", version: "1" },
       // A named pipe is no regular file, so the path is denied from here on.
       onReceipt: () => {
-        rmSync(room.path("a.ts"));
-        execFileSync("mkfifo", [room.path("a.ts")]);
+        rmSync(own.path("a.ts"));
+        execFileSync("mkfifo", [own.path("a.ts")]);
       },
       run: () => {
         hasRun = true;
@@ -93,7 +96,7 @@ describe("a reviewed write", () => {
     });
     await expect(execution).rejects.toMatchObject({ code: "denied" });
     expect(hasRun).toBe(false);
-    room.close();
+    own.close();
   });
 });
 
