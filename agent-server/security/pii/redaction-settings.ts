@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
-import { fileStamp } from "../../storage/storage.ts";
 import { checkCustomPattern } from "./custom-pattern.ts";
 import { type PiiKind, piiKinds } from "./types.ts";
 
@@ -178,4 +177,9 @@ function merge(base: RedactionSettings, override: RedactionSettings): RedactionS
     },
     patterns: [...base.patterns, ...override.patterns],
   };
+}
+
+function fileStamp(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
 }
