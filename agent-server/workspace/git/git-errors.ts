@@ -14,7 +14,6 @@ export function gitError(error: unknown): LancelotError {
       "conflict",
       "Another git process is running in this repository. Try again when it has finished. If none is running, remove the stale lock file in .git.",
     );
-  if (/block timeout reached/.test(message)) return of("unavailable", "Git took too long and was stopped. Limit the request to a path.");
   if (/invalid path '|Invalid path '/.test(message))
     return of("denied", `Git refuses an unsafe name in this repository: ${firstLine(message)}`);
   const said = message === "" ? { data: { said: "no" } } : {};

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { lookup } from "node:dns";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -9,6 +8,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { checkedLookup, isLoopbackHost } from "../../security/security.ts";
 import { gitEnvironment, ownEnvironment } from "./git.ts";
 import { gitError } from "./git-errors.ts";
+import { runGitProcess } from "./git-process.ts";
 import { isBelow, type Repository } from "./git-repository.ts";
 import { fixedSettings, nothing, type OwnerSettings, type Setting } from "./git-settings.ts";
 
@@ -61,8 +61,6 @@ export interface TransferLimits {
 
 const maxOutput = 4 * 1024 * 1024;
 const checkMs = 250;
-/** Time (ms) for a process tree to exit before it is killed. */
-const graceMs = 2_000;
 
 /** Settings of the process that serves a local repository: it runs none of its hooks and starts nothing in the background. */
 const servedWith =
@@ -153,79 +151,33 @@ async function start(
   args: readonly string[],
   of: { cwd: string; env: Record<string, string>; limits: TransferLimits; signal: AbortSignal; remote: Remote },
 ): Promise<string> {
-  const { limits, signal } = of;
-  if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.");
-  // Its own process group, so that all of it can be killed at once.
-  const child = spawn("git", [...args], {
-    cwd: of.cwd,
-    env: of.env,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: process.platform !== "win32",
-    windowsHide: true,
-  });
-  let problem: LancelotError | null = null;
-  let hard: NodeJS.Timeout | undefined;
-  const stop = (error: LancelotError): void => {
-    if (problem !== null) return;
-    problem = error;
-    killProcessTree(child.pid, "SIGTERM");
-    hard = setTimeout(() => killProcessTree(child.pid, "SIGKILL"), graceMs);
-  };
-  const onAbort = (): void => stop(new LancelotError("cancelled", "Git was stopped."));
-  const timer = setTimeout(
-    () => stop(new LancelotError("unavailable", `Git took longer than ${Math.round(limits.timeoutMs / 60_000)} minutes and was stopped.`)),
-    limits.timeoutMs,
-  );
-  const { grows } = limits;
-  const watch =
-    grows === undefined
-      ? undefined
-      : setInterval(() => {
-          void sizeOf(grows.folder).then((bytes) => {
-            if (bytes > grows.maxBytes) stop(tooLarge(grows.maxBytes));
-          });
-        }, checkMs);
-  signal.addEventListener("abort", onAbort, { once: true });
-  let out = "";
-  let err = "";
-  const take = (chunk: Buffer, kind: "out" | "err"): void => {
-    if (kind === "out") out += chunk.toString("utf8");
-    else err += chunk.toString("utf8");
-    if (out.length + err.length > maxOutput) stop(new LancelotError("too_large", "The remote repository sent more output than the limit."));
-  };
-  child.stdout.on("data", (chunk: Buffer) => take(chunk, "out"));
-  child.stderr.on("data", (chunk: Buffer) => take(chunk, "err"));
+  const { cwd, env, signal, limits, remote } = of;
+  const { grows, timeoutMs } = limits;
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", resolve);
+    const { code, out, err } = await runGitProcess({
+      ...{ args, cwd, env, signal },
+      output: { maxBytes: maxOutput, message: "The remote repository sent more output than the limit." },
+      time: {
+        ms: timeoutMs,
+        since: "start",
+        message: `Git took longer than ${Math.round(timeoutMs / 60_000)} minutes and was stopped.`,
+      },
+      ...(grows === undefined ? {} : { watch: (stop) => watchSize(grows, stop) }),
     });
-    if (problem !== null) throw problem;
-    if (code !== 0) throw transferError(`${err}\n${out}`, of.remote);
+    if (code !== 0) throw transferError(`${err}\n${out}`, remote);
     return out;
   } catch (error) {
     throw error instanceof LancelotError ? error : gitError(error);
-  } finally {
-    clearTimeout(timer);
-    clearTimeout(hard);
-    clearInterval(watch);
-    signal.removeEventListener("abort", onAbort);
-    // Child processes may outlive it.
-    if (problem !== null) killProcessTree(child.pid, "SIGKILL");
   }
 }
 
-function killProcessTree(pid: number | undefined, how: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  if (process.platform === "win32") {
-    spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
-    return;
-  }
-  try {
-    process.kill(-pid, how);
-  } catch {
-    // The whole group has already exited.
-  }
+function watchSize({ folder, maxBytes }: NonNullable<TransferLimits["grows"]>, stop: (error: LancelotError) => void): () => void {
+  const timer = setInterval(() => {
+    void sizeOf(folder).then((bytes) => {
+      if (bytes > maxBytes) stop(tooLarge(maxBytes));
+    });
+  }, checkMs);
+  return () => clearInterval(timer);
 }
 
 export function tooLarge(maxBytes: number): LancelotError {

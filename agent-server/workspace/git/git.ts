@@ -1,6 +1,6 @@
-import { simpleGit } from "simple-git";
 import { LancelotError } from "../../contract/errors.ts";
 import { gitError } from "./git-errors.ts";
+import { runGitProcess } from "./git-process.ts";
 import { findRepository, type Repository } from "./git-repository.ts";
 import {
   fixedSettings,
@@ -149,57 +149,17 @@ async function run(
   signal: AbortSignal,
   { input, quietMs = timeoutMs }: Pick<GitOptions, "input" | "quietMs"> = {},
 ): Promise<string> {
-  const flood = new AbortController();
-  const git = simpleGit({
-    baseDir: cwd,
-    abort: AbortSignal.any([signal, flood.signal]),
-    timeout: { block: quietMs },
-    maxConcurrentProcesses: 1,
-    allowEnvironment: Object.keys(env),
-    // A nonzero exit code counts even without output.
-    errors: (error, { exitCode, stdErr }) => error ?? (exitCode === 0 ? undefined : Buffer.concat(stdErr)),
-    ...(input === undefined ? {} : { input: () => input }),
-    // These settings are fixed here to harmless values; the library's check is for values from untrusted callers.
-    unsafe: {
-      allowUnsafeConfigEnvCount: true,
-      allowUnsafeConfigPaths: true,
-      allowUnsafeHooksPath: true,
-      allowUnsafeFsMonitor: true,
-      allowUnsafePager: true,
-      allowUnsafeEditor: true,
-      allowUnsafeSshCommand: true,
-      allowUnsafeGitProxy: true,
-      allowUnsafeAskPass: true,
-      allowUnsafeCredentialHelper: true,
-      allowUnsafeDiffExternal: true,
-      allowUnsafeDiffTextConv: true,
-      allowUnsafeFilter: true,
-      allowUnsafeMergeDriver: true,
-      allowUnsafeGpgProgram: true,
-      allowUnsafeProtocolOverride: true,
-      allowUnsafeCommandBinaries: true,
-      allowUnsafeSubmodule: true,
-      allowUnsafeInclude: true,
-      allowUnsafePack: true,
-    },
-  })
-    .env(env)
-    .outputHandler((_command, out, err) => {
-      let bytes = 0;
-      const count = (chunk: Buffer): void => {
-        bytes += chunk.length;
-        if (bytes > maxOutput) flood.abort();
-      };
-      out.on("data", count);
-      err.on("data", count);
-    });
   try {
-    return await git.raw([...args]);
+    const { code, out, err } = await runGitProcess({
+      ...{ args, cwd, env, signal },
+      ...(input === undefined ? {} : { input }),
+      output: { maxBytes: maxOutput, message: "Git printed more output than the limit. Name a path to reduce it." },
+      time: { ms: quietMs, since: "output", message: "Git took too long and was stopped. Limit the request to a path." },
+    });
+    if (code !== 0) throw new Error(err);
+    return out;
   } catch (error) {
-    if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.", { cause: error });
-    if (flood.signal.aborted)
-      throw new LancelotError("too_large", "Git printed more output than the limit. Name a path to reduce it.", { cause: error });
-    throw gitError(error);
+    throw error instanceof LancelotError ? error : gitError(error);
   }
 }
 
