@@ -38,7 +38,7 @@ describe("a sandbox of macOS that does not hold", () => {
   it.each([
     ["lets everything through", 'exec "$@"', /reads the home folder, writes beside the workspace, reaches the network/],
     ["cannot be started", "echo 'sandbox_apply: Operation not permitted' >&2; exit 71", /sandbox_apply/],
-    ["is not there", null, /is not there/],
+    ["is not there", null, /missing/],
   ])("is found out and runs nothing: it %s", async (_name, text, expectedText) => {
     const shell =
       text === null

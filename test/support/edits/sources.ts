@@ -75,7 +75,7 @@ const chosen: Readonly<Record<string, readonly string[]>> = {
     "qs/README.md",
     "undici/docs/docs/api/Dispatcher.md",
     "whatwg-url/README.md",
-    "ws/README.md",
+    "undici/README.md",
   ],
   "YAML and gyp": [
     "pino-abstract-transport/.github/workflows/ci.yml",
