@@ -25,14 +25,16 @@ const env = { NODE_COMPILE_CACHE: join(tmpdir(), "lancelot-test-compile-cache") 
 /** Files that change what other files of the same process would see: mocked modules, a page of their own, the process's environment. */
 const isolated = testFiles("unit", /\bvi\.(mock|stubEnv|resetModules)\(|@vitest-environment|process\.env\[[^\]]+\] =|process\.chdir/);
 
-/** Files that need the machine for themselves, by `// @module-tag serial`: container engines, local models, and what measures memory. */
+/** Files that run one after the other, by a tag: container engines and what measures memory, and local models. */
 const serial = testFiles("integration", /^\/\/ @module-tag serial$/m);
+const localModels = testFiles("integration", /^\/\/ @module-tag local-model$/m);
 
 export default defineConfig({
   test: {
     // A file says `// @module-tag sandbox` where all of it needs that; npm test prints the reason of what is skipped.
     tags: [
-      { name: "serial", description: "runs with no other test beside it" },
+      { name: "serial", description: "runs with no other test of an engine or of much memory beside it" },
+      { name: "local-model", description: "runs with no other test of a local model beside it" },
       { name: "sandbox", description: "needs the sandbox of the operating system", skip: skippedWithout("sandbox") !== null },
       { name: "ordinary-user", description: "runs as an ordinary user where root starts it", skip: whyNoOtherUser() !== null },
     ],
@@ -54,7 +56,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: serial,
+          exclude: [...serial, ...localModels],
           setupFiles: diskSetup,
           env,
           pool: "forks",
@@ -62,17 +64,8 @@ export default defineConfig({
           ...hung,
         },
       },
-      {
-        test: {
-          name: "serial",
-          include: serial,
-          setupFiles,
-          env,
-          pool: "forks",
-          fileParallelism: false,
-          ...hung,
-        },
-      },
+      { test: { name: "serial", include: serial, setupFiles, env, pool: "forks", ...hung, fileParallelism: false } },
+      { test: { name: "local-models", include: localModels, setupFiles, env, pool: "forks", ...hung, fileParallelism: false } },
       { test: { name: "editor", include: ["test/editor/**/*.test.ts"], pool: "forks", ...inEditor } },
       {
         test: {

@@ -1,4 +1,4 @@
-// @module-tag serial
+// @module-tag local-model
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync } from "node:fs";

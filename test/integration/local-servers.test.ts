@@ -1,4 +1,4 @@
-// @module-tag serial
+// @module-tag local-model
 import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";

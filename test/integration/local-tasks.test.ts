@@ -1,4 +1,4 @@
-// @module-tag serial
+// @module-tag local-model
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

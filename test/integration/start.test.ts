@@ -56,7 +56,8 @@ it("npm start with a question fetches the local model where there is no key, and
   }
 });
 
-it.runIf(soak)("npm start with a question answers it with no key, on a real local model, from what it read", async () => {
+const itInSoak = soak ? it : () => undefined;
+itInSoak("npm start with a question answers it with no key, on a real local model, from what it read", async () => {
   using workspace = sampleWorkspace();
   // The model is fetched once; everything else of the data folder is new.
   const data = join(process.env["LANCELOT_TEST_CACHE"] ?? join(homedir(), ".cache/lancelot-test"), "start");

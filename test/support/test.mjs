@@ -75,13 +75,14 @@ const parts = {
     await vitest("integration");
   },
   serial: () => vitest("serial"),
+  "local-models": () => vitest("local-models"),
   editor: () => inWorkbench("editor"),
   browser: () => inWorkbench("browser"),
 };
 
 /** Every part. The last ones run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualSteps = [[["checks"]], [["unit"]], [["integration"]], [["serial"], ["editor", "browser"]]];
-const soakSteps = [[["unit"]], [["integration"]], [["serial"]]];
+const usualSteps = [[["checks"]], [["unit"]], [["integration"]], [["serial"], ["local-models"], ["editor", "browser"]]];
+const soakSteps = [[["unit"]], [["integration"]], [["serial"]], [["local-models"]]];
 
 async function runInOrder(names) {
   for (const name of names) {
