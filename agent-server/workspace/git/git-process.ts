@@ -56,8 +56,8 @@ export async function runGitProcess(of: GitProcess): Promise<GitEnd> {
   const err: Buffer[] = [];
   let bytes = 0;
   const collect = (into: Buffer[]) => (chunk: Buffer) => {
-    into.push(chunk);
     bytes += chunk.length;
+    if (problem === null) into.push(chunk);
     if (time.since === "output") timer.refresh();
     if (bytes > output.maxBytes) stop(new LancelotError("too_large", output.message));
   };
