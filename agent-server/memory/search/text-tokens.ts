@@ -75,15 +75,23 @@ export function written(text: string): Written[] {
     const linked = before !== undefined && start === before.end + 1 && /[-_]/.test(text.charAt(start - 1));
     if (!linked) join(words, open);
     const whole = fold(found);
+    // Accents alone are no word.
+    if (whole === "") continue;
     open = [
       linked
         ? { ...before, end, word: before.word + whole, count: before.count + 1 }
         : { from: start, end, word: whole, count: 1, first: words.length },
     ];
-    words.push(...ofWord(found, start));
+    words.push(...withoutEmpty(ofWord(found, start)));
   }
   join(words, open);
   return words;
+}
+
+/** Without the parts that folding leaves nothing of: an accent that follows no letter. */
+function withoutEmpty(words: readonly Written[]): readonly Written[] {
+  if (words.every(({ parts }) => parts.every(({ word }) => word !== ""))) return words;
+  return words.map((word) => ({ ...word, parts: word.parts.filter((part) => part.word !== "") })).filter(({ parts }) => parts.length > 0);
 }
 
 function join(words: Written[], [compound]: readonly Compound[]): void {

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { runs } from "../../../support/soak.ts";
 import { describe, expect, it } from "vitest";
 import "../../../support/properties.ts";
 import { editDistance } from "../../../../agent-server/memory/search/edit-distance.ts";
@@ -52,6 +53,7 @@ describe("words of a text", () => {
           }
         }
       }),
+      { numRuns: runs(300, 3000), examples: [["\u0300"], ["a \u0300 b"], ["1\u0300a"], ["\u65e5\u0300"], ["x-\u0300-y"]] },
     );
   });
 
