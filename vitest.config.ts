@@ -25,6 +25,11 @@ const env = { NODE_COMPILE_CACHE: join(tmpdir(), "lancelot-test-compile-cache") 
 /** Files that change what other files of the same process would see: mocked modules, a page of their own, the process's environment. */
 const isolated = testFiles("unit", /\bvi\.(mock|stubEnv|resetModules)\(|@vitest-environment|process\.env\[[^\]]+\] =|process\.chdir/);
 
+/**
+ * Files that start many processes: each has a small process of its own, because starting another from a process with a gigabyte of
+ * memory takes five times as long.
+ */
+const processes = testFiles("unit", /^\/\/ @module-tag processes$/m);
 /** Files that run one after the other, by a tag: container engines and what measures memory, and local models. */
 const serial = testFiles("integration", /^\/\/ @module-tag serial$/m);
 const localModels = testFiles("integration", /^\/\/ @module-tag local-model$/m);
@@ -33,6 +38,7 @@ export default defineConfig({
   test: {
     // A file says `// @module-tag sandbox` where all of it needs that; npm test prints the reason of what is skipped.
     tags: [
+      { name: "processes", description: "starts many processes, so it runs in a small one" },
       { name: "serial", description: "runs with no other test of an engine or of much memory beside it" },
       { name: "local-model", description: "runs with no other test of a local model beside it" },
       { name: "sandbox", description: "needs the sandbox of the operating system", skip: skippedWithout("sandbox") !== null },
@@ -43,7 +49,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.{ts,tsx}"],
-          exclude: isolated,
+          exclude: [...isolated, ...processes],
           setupFiles: diskSetup,
           pool: "threads",
           isolate: false,
@@ -51,7 +57,10 @@ export default defineConfig({
           ...hung,
         },
       },
-      { test: { name: "unit-isolated", include: isolated, setupFiles: diskSetup, pool: "threads", ...workers, ...hung } },
+      {
+        test: { name: "unit-isolated", include: isolated, exclude: processes, setupFiles: diskSetup, pool: "threads", ...workers, ...hung },
+      },
+      { test: { name: "unit-processes", include: processes, setupFiles: diskSetup, env, pool: "forks", ...workers, ...hung } },
       {
         test: {
           name: "integration",

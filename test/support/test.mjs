@@ -67,7 +67,7 @@ const parts = {
       record(ok, `checks: ${name}`, text);
     }
   },
-  unit: () => vitest("unit", ["unit", "unit-isolated"]),
+  unit: () => vitest("unit", ["unit-processes", "unit", "unit-isolated"]),
   async integration() {
     for (const { part, reason } of missingParts()) if (part !== "workbench") missing(part, reason);
     const reason = whyNoOtherUser();

@@ -1,3 +1,4 @@
+// @module-tag processes
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";

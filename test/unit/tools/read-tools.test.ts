@@ -1,3 +1,4 @@
+// @module-tag processes
 import { mkdirSync, symlinkSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createToolsFixture, type ToolsFixture } from "../../support/tools-fixture.ts";

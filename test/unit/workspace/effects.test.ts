@@ -1,3 +1,4 @@
+// @module-tag processes
 import {
   chmodSync,
   existsSync,

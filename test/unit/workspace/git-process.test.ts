@@ -1,3 +1,4 @@
+// @module-tag processes
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
