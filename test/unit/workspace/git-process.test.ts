@@ -1,7 +1,8 @@
 // @module-tag processes
-import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type GitProcess, runGitProcess } from "../../../agent-server/workspace/git/git-process.ts";
 
 const ownPath = process.env["PATH"] ?? "";
@@ -18,8 +19,25 @@ function git(command: string, more: Partial<GitProcess> = {}) {
     ...more,
   });
 }
-/** Whether a process with this unique argument is running. */
-const isRunning = (mark: string): boolean => spawnSync("pgrep", ["-f", `^sleep ${mark}$`]).status === 0;
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "lancelot-git-process-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A shell command that starts a process which outlives it, and writes down its id. */
+const starts = () => `sleep 86390 & echo $! > ${join(folder, "pid")}; echo started; wait; #`;
+/** Whether the process that was started is running; null while none was. */
+function isRunning(): boolean | null {
+  try {
+    const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
+    if (pid === 0) return null;
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH" ? false : null;
+  }
+}
 
 describe.skipIf(process.platform === "win32")("a git process", () => {
   it("takes its input, and gives its output, errors and exit code apart", async () => {
@@ -29,17 +47,17 @@ describe.skipIf(process.platform === "win32")("a git process", () => {
 
   it("is stopped with everything it started: by the user", async () => {
     const stop = new AbortController();
-    const ended = git("sleep 86391 & echo started; wait; #", { signal: stop.signal });
-    await expect.poll(() => isRunning("86391")).toBe(true);
+    const ended = git(starts(), { signal: stop.signal });
+    await expect.poll(() => isRunning()).toBe(true);
     stop.abort();
     await expect(ended).rejects.toMatchObject({ code: "cancelled" });
-    await expect.poll(() => isRunning("86391")).toBe(false);
+    await expect.poll(() => isRunning()).toBe(false);
   });
 
   it("is stopped with everything it started: by its time without output", async () => {
     const time = { ms: 300, since: "output", message: "time" } as const;
-    await expect(git("echo a; sleep 86392; #", { time })).rejects.toMatchObject({ code: "unavailable" });
-    await expect.poll(() => isRunning("86392")).toBe(false);
+    await expect(git(starts(), { time })).rejects.toMatchObject({ code: "unavailable" });
+    await expect.poll(() => isRunning()).toBe(false);
   });
 
   it("is stopped by too much output", async () => {
