@@ -69,7 +69,8 @@ export default defineConfig({
           setupFiles: diskSetup,
           env,
           pool: "forks",
-          ...workers,
+          // They wait for the processes that they start.
+          maxWorkers: 3,
           ...hung,
         },
       },
