@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { itInSoak } from "../support/soak.ts";
 import * as z from "zod";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
@@ -98,7 +99,7 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
     expect(states).toEqual(["loading", "loaded"]);
   });
 
-  it("asks to read a file it is not shown, and answers from what it got, with what it knows already in memory", async () => {
+  itInSoak("asks to read a file it is not shown, and answers from what it got, with what it knows already in memory", async () => {
     const question = user("What is in the file src/price.ts?");
     const asked = await ask(local, [question], { tools });
     expect(asked.stop).toBe("tool_calls");
@@ -132,7 +133,7 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
     expect((await next).usage.outputTokens).toBeGreaterThan(0);
   });
 
-  it("answers two requests one after the other", async () => {
+  itInSoak("answers two requests one after the other", async () => {
     const order: string[] = [];
     const one = ask(local, [user("Say one.")], { maxTokens: 8, onText: () => order.push("one") });
     const two = ask(local, [user("Say two.")], { maxTokens: 8, onText: () => order.push("two") });
@@ -166,7 +167,7 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
     await expect(running).rejects.toMatchObject({ code: "too_large", message: expect.stringMatching(/needs \d{4} tokens/) });
   });
 
-  it("shortens old tool outputs to what it can take, and says so in the answer", async () => {
+  itInSoak("shortens old tool outputs to what it can take, and says so in the answer", async () => {
     const long = [{ callId: "1", name: "read_file", text: "const price = 1;\n".repeat(400), isError: false }];
     const messages: ModelMessage[] = [
       user("What is in a.ts?"),

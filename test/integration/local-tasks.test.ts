@@ -20,7 +20,7 @@ import { openEmbedder, prepareIntentModel } from "../support/models/intent-model
 import { localDataDir, openLocal, prepareLocalModel, tinyModel } from "../support/models/local-models.ts";
 import { randomSchema } from "../support/models/random-schemas.ts";
 import { ableModel, configDir, createTasksFixture, type TasksFixture } from "../support/models/tasks-fixture.ts";
-import { runs } from "../support/soak.ts";
+import { itInSoak, runs } from "../support/soak.ts";
 
 const missing = (await prepareLocalModel()) ?? (await prepareIntentModel());
 const signal = new AbortController().signal;
@@ -254,7 +254,7 @@ describe.skipIf(missing !== null)("TinyLlama, allowed every task", () => {
     expect(receipts()[0]).toMatchObject({ actionType: "llm_call", actionName: "local/extract_json" });
   });
 
-  it("is asked for a kind and for names, and whatever it says, what comes out holds", async () => {
+  itInSoak("is asked for a kind and for names, and whatever it says, what comes out holds", async () => {
     const { tasks, receipts, context } = open();
     expect(intents).toContain((await tasks.classifyIntent({ text: "Fix the bug in the parser" }, context)).intent);
     const text = "Please send it to Ms. Johanna Weber, johanna.weber@nordwind-kontor.de.";

@@ -9,7 +9,7 @@ import { localDataDir } from "../support/models/local-models.ts";
 import { makeDataDir, offeredFile } from "../support/models/own-catalog.ts";
 import { startModelServer } from "../support/model-server/server.ts";
 import { root } from "../support/setup/project.mjs";
-import { soak } from "../support/soak.ts";
+import { itInSoak } from "../support/soak.ts";
 import { said, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
 
 /** `npm start -- …` as a user types it. */
@@ -56,7 +56,6 @@ it("npm start with a question fetches the local model where there is no key, and
   }
 });
 
-const itInSoak = soak ? it : () => undefined;
 itInSoak("npm start with a question answers it with no key, on a real local model, from what it read", async () => {
   using workspace = sampleWorkspace();
   // The model is fetched once; everything else of the data folder is new.

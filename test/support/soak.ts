@@ -1,10 +1,13 @@
-import { onTestFailed } from "vitest";
+import { it, onTestFailed } from "vitest";
 
 /** Whether this is `npm run soak`, where every test does all the runs it has. */
 export const soak = process.env["LANCELOT_SOAK"] === "1";
 
 /** How often a test repeats itself: `usual` times when it decides whether a change lands, `full` times in `npm run soak`. */
 export const runs = (usual: number, full: number): number => (soak ? full : usual);
+
+/** A test that only `npm run soak` has: what others prove on a smaller model or a shorter run, in full. */
+export const itInSoak: (name: string, test: () => Promise<void>) => void = soak ? it : () => undefined;
 
 /** The seed of this run's random cases; undefined for new ones each time. CI tries the same cases each time, so that a failure is the change's. */
 export const seed: number | undefined =

@@ -16,7 +16,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SandboxLimits, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
-import { runs } from "../soak.ts";
+import { runs, soak } from "../soak.ts";
 import { isolationLimits, megabyte } from "./limits.ts";
 import { createSandboxFixture, type SandboxFixture } from "./fixture.ts";
 import { quoted, runIn, until } from "./run.ts";
@@ -28,6 +28,8 @@ export interface IsolationOptions {
   readonly sockets?: readonly string[];
   /** How using too much memory ends: told by the engine, or by the program that gets no more. */
   readonly memoryEnds: "memory" | "exit" | "either";
+  /** How commands end is tried elsewhere in the same way, so here it is tried in the soak alone. */
+  readonly endsElsewhere?: boolean;
 }
 
 /**
@@ -344,7 +346,8 @@ export function isolationCases(title: string, options: IsolationOptions): void {
       });
     });
 
-    describe("ending", () => {
+    const describeEnds = options.endsElsewhere === true && !soak ? () => undefined : describe;
+    describeEnds("ending", () => {
       it.each([
         ["a sleeper", "sleep 600"],
         ["one that will not be ended", "trap '' TERM INT HUP QUIT; while :; do sleep 1; done"],
