@@ -59,7 +59,8 @@ function toEntry(node: Node, language: OutlinedLanguage, depth: number): Outline
   const kind = Object.hasOwn(language.definitions, node.type) ? language.definitions[node.type] : undefined;
   if (kind === undefined) return null;
   const name = nameOf(node);
-  if (name === null) return null;
+  // In broken source, a parser makes up nodes without text for what it misses.
+  if (name === null || name === "") return null;
   const refined = refine(node, kind);
   if (refined === null) return null;
   return {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
+import { runs } from "../../../support/soak.ts";
 import { describe, expect, it } from "vitest";
 import type { AskEditor } from "../../../../agent-server/contract/editor.ts";
 import { createOutliner, type Outline } from "../../../../agent-server/workspace/outline/outline.ts";
@@ -60,7 +61,7 @@ describe("an outline", () => {
           expect(named).not.toBe("");
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150, 1500), examples: [[["sample.py", 0, ":!0"]]] },
     );
   });
 
