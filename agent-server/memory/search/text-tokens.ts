@@ -55,6 +55,12 @@ export function fold(word: string): string {
     .replaceAll(foldable, (letter) => folded[letter] ?? letter);
 }
 
+/** The same for one word of a text. Folding takes some characters apart, such as ½ to 1⁄2; what is no part of a word is left out. */
+function foldWord(word: string): string {
+  const plain = fold(word);
+  return /^\p{ASCII}*$/u.test(word) ? plain : plain.replaceAll(/[^\p{L}\p{N}\p{M}]/gu, "");
+}
+
 /** Porter's stem of a Latin word; other words stay as they are. */
 export function stem(word: string): string {
   return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
@@ -74,7 +80,7 @@ export function written(text: string): Written[] {
     const [before] = open;
     const linked = before !== undefined && start === before.end + 1 && /[-_]/.test(text.charAt(start - 1));
     if (!linked) join(words, open);
-    const whole = fold(found);
+    const whole = foldWord(found);
     // Accents alone are no word.
     if (whole === "") continue;
     open = [
@@ -117,18 +123,18 @@ function ofWord(found: string, start: number): Written[] {
 
 function ofIdentifier(found: string, start: number): Written {
   const end = start + found.length;
-  const whole = token(fold(found), start, end);
+  const whole = token(foldWord(found), start, end);
   const plain = { parts: [whole], joined: [], pairs: false };
   if (!/(?!^)\p{Lu}|\p{N}/u.test(found) || /^(?:\p{N}+|\p{Lu}+)$/u.test(found)) return plain;
   const split = [...found.matchAll(pieces)];
   if (split.length < 2 || split.length > maxPieces) return plain;
-  const parts = split.map(({ 0: piece, index }) => token(fold(piece), start + index, start + index + piece.length));
+  const parts = split.map(({ 0: piece, index }) => token(foldWord(piece), start + index, start + index + piece.length));
   return { parts, joined: [whole], pairs: false };
 }
 
 function ofRun(found: string, start: number): Written {
   const end = start + found.length;
-  const characters = Array.from(fold(found));
+  const characters = Array.from(foldWord(found));
   const last = characters.at(-1) ?? "";
   if (characters.length < 2) return { parts: [token(last, start, end)], joined: [], pairs: true };
   // Folding may change the number of characters; the position is exact when it did not.
