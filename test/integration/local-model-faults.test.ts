@@ -160,8 +160,8 @@ describe.skipIf(missing !== null)("the process of the model", () => {
     const failed = expect(ask("Hello.")).rejects.toMatchObject({ code: "unavailable", data: { next: expect.any(String) } });
     execFileSync("/usr/bin/prlimit", ["--pid", String(await started()), `--as=${megabytes * 1_000_000}`]);
     await failed;
-    // Where it was while its memory was taken decides whether it dies or says that it cannot load.
-    isDegraded(/ended unexpectedly|could not be loaded/, /smaller model|Download it again|next request/);
+    // Where it was when its memory was taken decides whether it dies, hangs until it is ended, or says that it cannot load.
+    isDegraded(/ended unexpectedly|stopped responding|could not be loaded/, /smaller model|Download it again|next request/);
     // What was held back is tried again at once when the owner says so.
     await local.load(new AbortController().signal);
     await expect(ask("Say yes.", { maxTokens: 2 })).resolves.toBeDefined();
