@@ -121,7 +121,8 @@ describe.skipIf(missing !== null)("TinyLlama", () => {
       },
     });
     await expect(running).rejects.toMatchObject({ code: "cancelled" });
-    expect(texts).toBe(1);
+    // A text that was on its way when the user stopped may still arrive; a story has hundreds.
+    expect(texts).toBeLessThan(5);
   });
 
   it("stops soon while it reads a long prompt, and the next request does not wait for the rest of it", async () => {

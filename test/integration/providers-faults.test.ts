@@ -426,7 +426,8 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
     const two = open();
     const running = fixture.run("sh", { command: "echo begun >> ran; sleep 60" });
     await expect.poll(() => (existsSync(fixture.path("ran")) ? sandboxes().length : 0)).toBeGreaterThan(0);
-    for (const pid of sandboxes()) {
+    // The outermost first: it would report the end of the one inside as the exit of the command.
+    for (const pid of sandboxes().toReversed()) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
