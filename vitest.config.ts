@@ -69,8 +69,7 @@ export default defineConfig({
           setupFiles: diskSetup,
           env,
           pool: "forks",
-          // They wait for the processes that they start.
-          maxWorkers: 3,
+          ...workers,
           ...hung,
         },
       },
