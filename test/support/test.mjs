@@ -81,7 +81,15 @@ const parts = {
 };
 
 /** Every part. The last ones run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualSteps = [[["checks"]], [["unit"]], [["integration"]], [["serial", "local-models"], ["editor", "browser"]]];
+const usualSteps = [
+  [["checks"]],
+  [["unit"]],
+  [["integration"]],
+  [
+    ["serial", "local-models"],
+    ["editor", "browser"],
+  ],
+];
 const soakSteps = [[["unit"]], [["integration"]], [["serial"]], [["local-models"]]];
 
 async function runInOrder(names) {
