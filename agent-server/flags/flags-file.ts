@@ -56,6 +56,7 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
       try {
         document = load();
       } catch (error) {
+        if (error instanceof LancelotError) throw error;
         throw new LancelotError(
           "conflict",
           "config/flags.yaml in Lancelot's data folder is not valid. Correct or delete it, then try again.",
