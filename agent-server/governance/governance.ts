@@ -149,7 +149,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     resolvePath: paths.resolve,
     stillSame: paths.stillSame,
     judgeName: paths.judgeName,
-    posture: () => effectivePosture({ posture, soul: soul.active() }),
+    posture: (scope) => effectivePosture({ posture, soul: soulFor(scope) }),
     tone: () => soul.active()?.tone ?? null,
     setPosture(next) {
       posture = next;

@@ -65,8 +65,11 @@ export interface Governance {
    * Strict: every `.pem` counts as secret, because its content is not read.
    */
   judgeName(relative: string): "secret" | "protected" | null;
-  /** The effective posture: the owner's, unless the soul is stricter. */
-  posture(): Posture;
+  /**
+   * The effective posture: the owner's, unless the soul or the scope of an action is stricter.
+   * @throws LancelotError `conflict`, `invalid_params` for a scope that is not one; governance denies such an action.
+   */
+  posture(soulScope?: Intent["soulScope"]): Posture;
   /** What the soul's tone invariants require of answers; null without a soul. */
   tone(): { readonly noSilentFailure: boolean; readonly sourcesRequired: boolean } | null;
   setPosture(posture: Posture): void;

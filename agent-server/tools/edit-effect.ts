@@ -115,7 +115,7 @@ function isDirect(scope: Scope, edit: PlannedEdit): boolean {
   if (edit.review === true && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
     scope.call.mode === "crusader" ||
-    scope.governance.posture() === "autonomous" ||
+    scope.governance.posture(scope.call.soulScope) === "autonomous" ||
     edit.current === null ||
     !edit.file.inside ||
     edit.file.sensitive === "secret"

@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import { join } from "node:path";
-import type { SoulIssue, SoulScope } from "../../contract/soul.ts";
+import type { SoulIssue } from "../../contract/soul.ts";
 import type { ReceiptClosing, ReceiptOpening } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
 import type { ActiveSoul } from "../decision-facts.ts";
@@ -30,6 +30,9 @@ export type { SoulDeps, SoulService } from "./types.ts";
 export { loadSoulTerms } from "./soul-terms.ts";
 export { soulMigrations } from "./soul-migrations.ts";
 
+/** Restricted souls that are kept for the next decision. */
+const maxScopes = 100;
+
 /** The soul of one data folder. The first start copies the shipped versions into it. */
 export function createSoul(deps: SoulDeps): SoulService {
   const { storage, ledger, redactor, enabled } = deps;
@@ -40,8 +43,8 @@ export function createSoul(deps: SoulDeps): SoulService {
   const versions = createSoulVersionStore(storage);
   const proposalStore = createProposalStore(storage);
 
-  /** Restricted souls by scope object, each with the soul it was made of. */
-  const restrictedSouls = new WeakMap<SoulScope, { base: ActiveSoul; soul: ActiveSoul }>();
+  /** Restricted souls of one base by the text of their scope, so that a scope that was changed is another one. */
+  let restrictedSouls: { readonly base: ActiveSoul; readonly byScope: Map<string, ActiveSoul> } | null = null;
   let cachedPrompt: { soul: ActiveSoul; prompt: { text: string; line: string; version: string } } | null = null;
   let terms: SoulTerms;
   let termsProblem: string | null = null;
@@ -171,10 +174,10 @@ export function createSoul(deps: SoulDeps): SoulService {
     restricted(scope) {
       if (!enabled()) return null;
       const base = activeSoul.current();
-      const known = restrictedSouls.get(scope);
-      if (known?.base === base) return known.soul;
-      const soul = restrict(base, scope, { terms, redactor });
-      restrictedSouls.set(scope, { base, soul });
+      if (restrictedSouls?.base !== base || restrictedSouls.byScope.size >= maxScopes) restrictedSouls = { base, byScope: new Map() };
+      const text = JSON.stringify(scope);
+      const soul = restrictedSouls.byScope.get(text) ?? restrict(base, scope, { terms, redactor });
+      restrictedSouls.byScope.set(text, soul);
       return soul;
     },
     lint,

@@ -43,7 +43,7 @@ export interface SoulService {
   /** The active soul for a prompt, in full and as one line; null while the flag is off. */
   prompt(): { readonly text: string; readonly line: string; readonly version: string } | null;
   /**
-   * The active soul restricted by a scope; null while the flag is off. Fast for a scope object that was used before.
+   * The active soul restricted by a scope; null while the flag is off. Fast for a scope that was used before.
    * @throws LancelotError `conflict`, naming each field that would be wider than the soul; `invalid_params`.
    */
   restricted(scope: SoulScope): ActiveSoul | null;

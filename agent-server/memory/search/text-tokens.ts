@@ -55,7 +55,7 @@ export function fold(word: string): string {
     .replaceAll(foldable, (letter) => folded[letter] ?? letter);
 }
 
-/** The same for one word of a text. Folding takes some characters apart, such as ½ to 1⁄2; what is no part of a word is left out. */
+/** The same for one word, with only its letters, digits and marks. Folding splits some characters, such as ½ into 1⁄2. */
 function foldWord(word: string): string {
   const plain = fold(word);
   return /^\p{ASCII}*$/u.test(word) ? plain : plain.replaceAll(/[^\p{L}\p{N}\p{M}]/gu, "");

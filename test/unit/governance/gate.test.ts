@@ -60,6 +60,13 @@ describe("a soul scope", () => {
     expect(decide(intent("file_ops", "read", { path: "src/a.ts" }, { soulScope: scope }))).toBe("allow");
   });
 
+  it("is what it says at the moment of the decision, also when the same object says more than before", () => {
+    const growing: { name: string; allowed_autonomous?: string[] } = { name: "reader" };
+    expect(fixture.governance.evaluate(write({ soulScope: growing })).verdict).toBe("allow");
+    growing.allowed_autonomous = ["read_files"];
+    expect(fixture.governance.evaluate(write({ soulScope: growing })).verdict).toBe("ask");
+  });
+
   it("applies again right before the effect, and shortens the time to answer", async () => {
     const { governance, events } = fixture;
     const authorization = await governance.authorize(write(), question, context());

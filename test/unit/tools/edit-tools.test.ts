@@ -42,6 +42,14 @@ describe("edits written directly (autonomous posture)", () => {
     expect(readFileSync(fixture.path("f.txt")).equals(Buffer.from(`${bom}café\ncrème\n`, encoding))).toBe(true);
   });
 
+  it("proposes instead for an action whose soul scope is supervised", async () => {
+    fixture.write("a.ts", "one\n");
+    const args = { path: "a.ts", old_text: "one", new_text: "two" };
+    const proposed = await fixture.run("edit_file", args, { soulScope: { name: "helper", level: "supervised" } });
+    expect(fixture.read("a.ts")).toBe("one\n");
+    expect(fixture.tools.changes.get(proposed.changeId ?? "").change).toMatchObject({ status: "pending", path: "a.ts" });
+  });
+
   it("keeps the mode", async () => {
     fixture.write("run.sh", "#!/bin/sh\nexit 1\n");
     chmodSync(fixture.path("run.sh"), 0o755);
