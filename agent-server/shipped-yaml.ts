@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
-/** The parsed files of `config/` and `soul/`, relative to a chunk of the bundle. A host that runs from source has no such folder. */
-const parsedFolder = new URL("../parsed/", import.meta.url);
+/** The parsed files of `config/` and `soul/`, relative to a chunk of the bundle. A host that runs from source uses those of the last build. */
+const parsedFolder = new URL(import.meta.url.endsWith(".ts") ? "../dist/host/parsed/" : "../parsed/", import.meta.url);
 
 export interface ParsedYaml {
   readonly value: unknown;
@@ -19,7 +19,7 @@ export function shippedValue(text: string): unknown {
   try {
     return JSON.parse(readFileSync(new URL(`${hash("sha256", text, "hex")}.json`, parsedFolder), "utf8"));
   } catch {
-    // The text was edited, or the host runs from source, so the YAML itself is parsed.
+    // The text was edited, or nothing was built, so the YAML itself is parsed.
     return undefined;
   }
 }

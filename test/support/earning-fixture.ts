@@ -8,7 +8,8 @@ import { createStats, type Stats, statsMigrations } from "../../agent-server/gov
 import { createTrust, type Trust, trustMigrations } from "../../agent-server/governance/trust/trust.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Storage } from "../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "./migrated-storage.ts";
 
 /** One window: trust, learning and the statistics over a real database and ledger. */
 export interface EarningHost {
@@ -50,7 +51,7 @@ export function createEarningFixture(): EarningFixture {
     configDir,
     next: () => ++last,
     open() {
-      const storage = openStorage({
+      const storage = openMigratedStorage({
         dataDir,
         migrations: [...receiptsMigrations, ...trustMigrations, ...learningMigrations, ...statsMigrations],
       });

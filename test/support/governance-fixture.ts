@@ -5,7 +5,8 @@ import type { Approval, Intent } from "../../agent-server/contract/governance.ts
 import { createGovernance, type Governance, type GovernanceDeps, governanceMigrations } from "../../agent-server/governance/governance.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Storage } from "../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "./migrated-storage.ts";
 
 export interface GovernanceFixture {
   readonly governance: Governance;
@@ -27,7 +28,7 @@ export interface GovernanceFixture {
 export function createGovernanceFixture(more: Partial<GovernanceDeps> = {}, base = newBase()): GovernanceFixture {
   const dataDir = join(base, "data");
   const workspace = join(base, "proj");
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations] });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const events: Approval[] = [];

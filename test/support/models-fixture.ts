@@ -16,7 +16,8 @@ import {
 } from "../../agent-server/models/models.ts";
 import { createLedger, receiptsMigrations, type Ledger } from "../../agent-server/receipts/receipts.ts";
 import { createGatedFetch, createRedactor, type Secrets } from "../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Storage } from "../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "./migrated-storage.ts";
 
 export interface ModelsFixture {
   models: Models;
@@ -57,7 +58,7 @@ export function createModelsFixture(
   if (yaml !== undefined) writeConfig(yaml);
   if (router !== undefined) writeRouter(router);
   const redactor = createRedactor();
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...usageMigrations, ...routerMigrations] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...usageMigrations, ...routerMigrations] });
   const ledger = createLedger({ storage, redactor });
   const waits: number[] = [];
   const models = createModels({

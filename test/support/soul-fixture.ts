@@ -5,7 +5,8 @@ import type { SoulStatus } from "../../agent-server/contract/soul.ts";
 import { createSoul, type SoulDeps, soulMigrations, type SoulService } from "../../agent-server/governance/soul/soul.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Storage } from "../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "./migrated-storage.ts";
 
 const product = join(import.meta.dirname, "../..");
 
@@ -37,7 +38,7 @@ export interface SoulFixture {
 /** The soul over its real neighbours: SQLite, ledger, redactor, files. `base` is kept when it is given. */
 export function createSoulFixture(more: Partial<SoulDeps> = {}, base = newBase()): SoulFixture {
   const dataDir = join(base, "data");
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...soulMigrations] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...soulMigrations] });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const events: SoulStatus[] = [];

@@ -10,7 +10,8 @@ import { estimateTokens } from "../../agent-server/context/context.ts";
 import { createMemory, type Memory, type MemoryDeps, memoryMigrations } from "../../agent-server/memory/memory.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../agent-server/storage/storage.ts";
+import type { Storage } from "../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "./migrated-storage.ts";
 import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
 import { type ComposedTools, composeTools, type GivenTools } from "./compose-tools.ts";
@@ -72,7 +73,7 @@ export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixt
   const dataDir = options.dataDir ?? join(base, "data");
   mkdirSync(workspace, { recursive: true });
   mkdirSync(dataDir, { recursive: true });
-  const storage = openStorage({
+  const storage = openMigratedStorage({
     dataDir,
     migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations, ...memoryMigrations],
   });

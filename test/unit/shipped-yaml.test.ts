@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { parsePathRules } from "../../agent-server/governance/policy/path-table.ts";
 import { readSoul } from "../../agent-server/governance/soul/soul-document.ts";
+import { parseSoulTerms } from "../../agent-server/governance/soul/soul-terms.ts";
+import { parseSanitizer } from "../../agent-server/security/sanitizer.ts";
 import { parseShipped, shippedValue } from "../../agent-server/shipped-yaml.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -18,8 +21,16 @@ describe("the tables that the build parses", () => {
     expect(JSON.parse(JSON.stringify(value))).toStrictEqual(value);
   });
 
-  it("the shipped soul has no issue, which a start takes for granted", () => {
-    expect(readSoul(readFileSync(join(root, "soul/soul_versions/soul_v1.yaml"), "utf8")).issues).toEqual([]);
+  // A comment makes each text another one than the shipped, so that it is read in full.
+  it.each<[string, string, (text: string) => unknown]>([
+    ["the soul has no issue", "soul/soul_versions/soul_v1.yaml", (text) => readSoul(text).issues],
+    ["the path rules pass their examples", "config/paths.yaml", (text) => parsePathRules(text).judge("a/b", "b")],
+    ["the terms of a soul pass theirs", "config/governance.yaml", (text) => parseSoulTerms(text) && []],
+    ["the rules for injected instructions pass theirs", "config/sanitizer.yaml", (text) => parseSanitizer(text).inspect("Hello.").findings],
+  ])("as a start takes for granted, %s", (_what, name, problemsOf) => {
+    const text = `${readFileSync(join(root, name), "utf8")}\n# Changed\n`;
+    expect(shippedValue(text)).toBeUndefined();
+    expect(problemsOf(text)).toEqual([]);
   });
 
   it("a text that was not shipped is parsed here", () => {

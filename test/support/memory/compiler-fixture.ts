@@ -14,7 +14,8 @@ import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
 import type { Derived, ItemImage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 
 /** An item as a test wants it stored: what use made of it as well. */
 export type WantedItem = ItemImage & Partial<Derived>;
@@ -73,7 +74,7 @@ export interface CompilerFixtureOptions {
 /** The compiler with its real neighbours on one data folder, as one process has it. */
 export function openCompilerFixture(of: CompilerFixtureOptions) {
   const { dataDir, workspace: place = workspace, now = () => noon, soul = null } = of;
-  const storage: Storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
+  const storage: Storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
   const ledger = createLedger({ storage, redactor });
   const fixed = typeof of.settings === "function" ? null : MemorySettings.parse(of.settings ?? {});
   const settings = typeof of.settings === "function" ? of.settings : (): MemorySettings => fixed ?? MemorySettings.parse({});

@@ -9,7 +9,8 @@ import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
 import type { Author, GatedEdit, Gates, ItemImage, MemoryIndex, ProposedEdit } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 
 /** A text index that can be read: what is found, by row. */
 export function spyingIndex(): MemoryIndex & { readonly texts: Map<number, string> } {
@@ -84,7 +85,7 @@ export const countCharacters = (text: string): number => text.length;
 /** What holds in one process on one data folder. */
 export function openMemoryHost(dataDir: string, of: HostOptions = {}): MemoryHost {
   const { workspace = "/projects/a", now = Date.now, index = spyingIndex() } = of;
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
   const ledger = createLedger({ storage, redactor: createRedactor(), now });
   const store = createMemoryStore({ storage, index, workspace, textOf: of.textOf ?? ((image) => image.content) });
   const quarantine = createQuarantineStore({ storage, workspace, now });

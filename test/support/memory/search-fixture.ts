@@ -6,7 +6,7 @@ import { createMemoryIndex } from "../../../agent-server/memory/search/text-inde
 import { createMemorySearch } from "../../../agent-server/memory/search/memory-search.ts";
 import { createMemoryStore } from "../../../agent-server/memory/item-store.ts";
 import type { ItemImage, SearchQuery, StoredItem } from "../../../agent-server/memory/item-types.ts";
-import { openStorage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 
 export const workspace = "/projects/harbour";
 export const now = Date.UTC(2026, 10, 20, 12);
@@ -15,7 +15,7 @@ export const day = 86_400_000;
 /** Search with its real store on a data folder of its own. `texts`: what messages say, by reference. */
 export function openSearchFixture(of: { readonly texts?: Readonly<Record<string, string>> } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "lancelot-search-"));
-  const storage = openStorage({ dataDir, migrations: memoryMigrations });
+  const storage = openMigratedStorage({ dataDir, migrations: memoryMigrations });
   const textOf = (item: Pick<ItemImage, "ref" | "content">): string => (item.ref === null ? item.content : (of.texts?.[item.ref] ?? ""));
   const storeOf = (place: string) => createMemoryStore({ storage, index: createMemoryIndex(storage), textOf, workspace: place });
   const searchOf = (place: string) => createMemorySearch({ storage, store: storeOf(place), textOf, workspace: place, now: () => now });

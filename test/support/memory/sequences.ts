@@ -211,8 +211,12 @@ export class Sequences {
       this.model.begin(begun.done.commitId, by.by === "agent" ? "agent" : "owner", host.workspace, index);
   }
 
-  /** An edit that can be made of what a commit sees, and how the product is told of it. */
-  private edits(commit: ModelCommit, pick: number, more: number): { edit: ModelEdit; target: MemoryTarget; selector?: string } | undefined {
+  /** An edit that can be made of what a commit sees, how the product is told of it, and what the owner says that supports it. */
+  private edits(
+    commit: ModelCommit,
+    pick: number,
+    more: number,
+  ): { edit: ModelEdit; target: MemoryTarget; selector?: string; said: string } | undefined {
     const confidence = [0.6, 0.8, 0.9][more % 3] ?? 0.6;
     const view = [...this.model.view(commit)].filter(([, item]) => this.model.isAlive(item));
     const chosen = pick % 5 < 2 ? this.choose(view, more) : undefined;
@@ -220,7 +224,11 @@ export class Sequences {
       const target = this.choose(targets, more) ?? "archival";
       const isAgents = commit.author === "agent" && target.startsWith("core:");
       const content = isAgents ? this.newText("waiting") : `text ${String(pick % 5)}`;
-      return { edit: { op: "insert", target, namespace: target === "core:human" ? "global" : "workspace", content, confidence }, target };
+      return {
+        edit: { op: "insert", target, namespace: target === "core:human" ? "global" : "workspace", content, confidence },
+        target,
+        said: content,
+      };
     }
     const [key, item] = chosen;
     const isAgents = commit.author === "agent" && item.target.startsWith("core:");
@@ -228,9 +236,9 @@ export class Sequences {
     if (item.id === "" && alike.length > 1) return undefined;
     const selector = item.id === "" || (more % 2 === 0 && alike.length === 1) ? item.content : item.id;
     // The agent's deletions of one item are one wish however often they are made; that is another test's.
-    if (pick % 2 === 0 && !isAgents) return { edit: { op: "delete", key }, target: item.target, selector };
+    if (pick % 2 === 0 && !isAgents) return { edit: { op: "delete", key }, target: item.target, selector, said: selector };
     const content = this.newText(isAgents ? "waiting" : "r");
-    return { edit: { op: "replace", key, content, confidence }, target: item.target, selector };
+    return { edit: { op: "replace", key, content, confidence }, target: item.target, selector, said: content };
   }
 
   private newText(of: string): string {
@@ -242,12 +250,12 @@ export class Sequences {
     const commit = this.openCommit(host, step.pick);
     const made = commit === undefined ? undefined : this.edits(commit, Math.floor(step.pick / 3), step.more);
     if (commit === undefined || made === undefined) return;
-    const { edit, target, selector } = made;
+    const { edit, target, selector, said } = made;
     const proposed = proposedEdit({
       ...{ op: edit.op, target, selector },
       ...(edit.op === "delete" ? {} : { content: edit.content, confidence: edit.confidence }),
     });
-    this.said = edit.op === "delete" ? "" : edit.content;
+    this.said = said;
     const result = this.attempt(step, () => host.commits.edit(commit.id, proposed, commit.author === "agent" ? agent : owner, null));
     if (result === null) return;
     if (!("done" in result)) throw result.error;

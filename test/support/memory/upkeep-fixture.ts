@@ -15,7 +15,7 @@ import { exportMemory } from "../../../agent-server/memory/transfer/export-memor
 import { importMemory } from "../../../agent-server/memory/transfer/import-memory.ts";
 import type { Author, GatedEdit, StoredItem, Timeline, TimelineMessage } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
-import { openStorage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 import { gatesFixture, redactor } from "./gates-fixture.ts";
 
 /** A conversation that tests write. */
@@ -69,7 +69,7 @@ export function openUpkeepFixture(options: UpkeepOptions = {}) {
   const conversation = options.conversation ?? new Conversation();
   const clock = { now: Date.UTC(2026, 10, 20, 12) };
   const now = () => clock.now;
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...(options.migrations ?? memoryMigrations)] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...(options.migrations ?? memoryMigrations)] });
   const ledger = createLedger({ storage, redactor, now });
   const inForce = MemorySettings.parse(options.settings ?? {});
   const settings = () => inForce;

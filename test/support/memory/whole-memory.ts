@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { createMemory } from "../../../agent-server/memory/create-memory.ts";
 import { type Evidence, type Memory, memoryMigrations } from "../../../agent-server/memory/memory.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 import { ethics, redactor, sanitizer } from "./gates-fixture.ts";
 
 const config = join(import.meta.dirname, "../../../config");
@@ -17,7 +18,7 @@ export class WholeMemory {
   private readonly storage: Storage;
 
   constructor(evidence: Readonly<Record<string, Evidence>> = {}) {
-    this.storage = openStorage({ dataDir: this.dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
+    this.storage = openMigratedStorage({ dataDir: this.dataDir, migrations: [...receiptsMigrations, ...memoryMigrations] });
     this.ledger = createLedger({ storage: this.storage, redactor });
     this.memory = createMemory({
       storage: this.storage,

@@ -11,7 +11,8 @@ import type { Commits } from "../../../agent-server/memory/commit-types.ts";
 import type { MemoryIndex } from "../../../agent-server/memory/item-types.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 import { countCharacters, openGates } from "./memory-folder.ts";
 
 /** Thrown in the middle of a transaction, as when the process ends there. */
@@ -106,7 +107,7 @@ export function openPropertyHost(of: {
   isIndexed?: boolean;
 }): PropertyHost {
   const { dataDir, workspace, now } = of;
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations, indexMigration] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...memoryMigrations, indexMigration] });
   if (of.durable !== true) storage.db.pragma("synchronous = OFF");
   const weak = fused(storage, of.fuse);
   const redactor = createRedactor();

@@ -16,7 +16,7 @@ import {
 } from "../../../agent-server/models/tasks/tasks.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createPiiDetector, createRedactor } from "../../../agent-server/security/security.ts";
-import { openStorage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 
 export const configDir = fileURLToPath(new URL("../../../config", import.meta.url));
 
@@ -41,7 +41,7 @@ export const ableModel: TaskModel = {
 export function createTasksFixture(over: Partial<TasksDeps> = {}): TasksFixture {
   const dataDir = mkdtempSync(join(tmpdir(), "lancelot-tasks-"));
   const redactor = createRedactor();
-  const storage = openStorage({ dataDir, migrations: receiptsMigrations });
+  const storage = openMigratedStorage({ dataDir, migrations: receiptsMigrations });
   const ledger = createLedger({ storage, redactor });
   const decisions: RouterDecision[] = [];
   const tasks = createTasks({

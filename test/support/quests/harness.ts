@@ -9,7 +9,7 @@ import { runLoop } from "../../../agent-server/turn/turn.ts";
 import { createQuests, questsMigrations } from "../../../agent-server/quests/quests.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createPlaceholders, createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
-import { openStorage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 import type { ComposedTools } from "../compose-tools.ts";
 import type { Tools } from "../../../agent-server/tools/tools.ts";
 
@@ -37,7 +37,7 @@ export function openHost(
   tools: HostTools,
   more: Partial<Parameters<typeof createQuests>[0]> = {},
 ) {
-  const storage = openStorage({
+  const storage = openMigratedStorage({
     dataDir: folders.dataDir,
     migrations: [...receiptsMigrations, ...governanceMigrations, ...questsMigrations],
   });

@@ -6,7 +6,8 @@ import { type EntryRow, genesis, hashEntry } from "../../../agent-server/receipt
 import { createLedger, type Ledger, type ReceiptOpening, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import type { LedgerDeps } from "../../../agent-server/receipts/ledger.ts";
 import { createRedactor } from "../../../agent-server/security/redactor.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 
 export interface LedgerHost {
   storage: Storage;
@@ -19,7 +20,7 @@ export class LedgerFolder {
   private readonly hosts: LedgerHost[] = [];
 
   host(now?: () => number, more: Partial<LedgerDeps> = {}): LedgerHost {
-    const storage = openStorage({ dataDir: this.dataDir, migrations: receiptsMigrations });
+    const storage = openMigratedStorage({ dataDir: this.dataDir, migrations: receiptsMigrations });
     const host = { storage, ledger: createLedger({ storage, redactor: createRedactor(), ...(now === undefined ? {} : { now }), ...more }) };
     this.hosts.push(host);
     return host;

@@ -8,7 +8,8 @@ import type { ToolPart } from "../../../agent-server/contract/chat.ts";
 import { createGovernance, type Governance, governanceMigrations } from "../../../agent-server/governance/governance.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
-import { openStorage, type Storage } from "../../../agent-server/storage/storage.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { openMigratedStorage } from "../migrated-storage.ts";
 import { createTierBoundary } from "../../../agent-server/execution/tier-boundary.ts";
 import type { Collector } from "../../../agent-server/workspace/checkpoints/checkpoint-collector.ts";
 import { createCheckpointServices, type CheckpointServices } from "../../../agent-server/workspace/checkpoints/checkpoint-services.ts";
@@ -74,7 +75,7 @@ export function createEffectsFixture(options: EffectsFixtureOptions = {}): Effec
   mkdirSync(join(dataDir, "config"), { recursive: true });
   if (options.settings !== undefined) writeFileSync(join(dataDir, "config/checkpoints.yaml"), JSON.stringify(options.settings));
   const configDir = join(import.meta.dirname, "../../../config");
-  const storage = openStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations] });
+  const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations] });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
   const governance: Governance = createGovernance({

@@ -15,7 +15,8 @@ const shipped = readFileSync(join(configDir, "paths.yaml"), "utf8");
 
 describe("the rule table", () => {
   it("that ships passes its own examples", () => {
-    const rules = loadPathRules(configDir);
+    // Examples are tried with a table that is not the shipped one to the letter.
+    const rules = parsePathRules(`${shipped}\n# Changed\n`);
     expect(rules.message("secret.env")).toMatch(/\.$/);
     expect(rules.judge("home/u/x/.env", ".env").map((one) => one.rule)).toEqual(["secret.env"]);
     expect(rules.judge("home/u/x/a.ts", "a.ts")).toEqual([]);
