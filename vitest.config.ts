@@ -33,6 +33,8 @@ const processes = testFiles("unit", /^\/\/ @module-tag processes$/m);
 /** Files that run one after the other, by a tag: container engines and what measures memory, and local models. */
 const serial = testFiles("integration", /^\/\/ @module-tag serial$/m);
 const localModels = testFiles("integration", /^\/\/ @module-tag local-model$/m);
+/** Files that look at the views in a browser without an editor. */
+const views = testFiles("integration", /^\/\/ @module-tag views$/m);
 
 export default defineConfig({
   test: {
@@ -41,6 +43,7 @@ export default defineConfig({
       { name: "processes", description: "starts many processes, so it runs in a small one" },
       { name: "serial", description: "runs with no other test of an engine or of much memory beside it" },
       { name: "local-model", description: "runs with no other test of a local model beside it" },
+      { name: "views", description: "looks at the views in a browser without an editor" },
       { name: "sandbox", description: "needs the sandbox of the operating system", skip: skippedWithout("sandbox") !== null },
       { name: "ordinary-user", description: "runs as an ordinary user where root starts it", skip: whyNoOtherUser() !== null },
     ],
@@ -65,7 +68,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: [...serial, ...localModels],
+          exclude: [...serial, ...localModels, ...views],
           setupFiles: diskSetup,
           env,
           pool: "forks",
@@ -75,6 +78,7 @@ export default defineConfig({
       },
       { test: { name: "serial", include: serial, setupFiles, env, pool: "forks", ...hung, fileParallelism: false } },
       { test: { name: "local-models", include: localModels, setupFiles, env, pool: "forks", ...hung, fileParallelism: false } },
+      { test: { name: "views", include: views, setupFiles, env, pool: "forks", ...inEditor } },
       { test: { name: "editor", include: ["test/editor/**/*.test.ts"], pool: "forks", ...inEditor } },
       {
         test: {

@@ -76,6 +76,7 @@ const parts = {
   },
   serial: () => vitest("serial"),
   "local-models": () => vitest("local-models"),
+  views: () => vitest("views"),
   editor: () => inWorkbench("editor"),
   browser: () => inWorkbench("browser"),
 };
@@ -87,10 +88,10 @@ const usualSteps = [
   [["integration"]],
   [
     ["serial", "local-models"],
-    ["editor", "browser"],
+    ["editor", "browser", "views"],
   ],
 ];
-const soakSteps = [[["unit"]], [["integration"]], [["serial"]], [["local-models"]]];
+const soakSteps = [[["unit"]], [["integration"]], [["views"]], [["serial"]], [["local-models"]]];
 
 async function runInOrder(names) {
   for (const name of names) {
