@@ -24,7 +24,7 @@ const tools: ToolSchema[] = Array.from({ length: 13 }, (_, index) => ({
   parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
 }));
 
-/** Time to the first text through the room of models (selection, redaction, receipt) against the bare SDK, on the same server. */
+/** Time to the first text through the models module (selection, redaction, receipt) against the bare SDK, on the same server. */
 export async function run(): Promise<BenchRow[]> {
   const server = await startModelServer({ script: () => ({ text: "Here is the first of it." }) });
   const plain = messages.map((message) => ({

@@ -30,7 +30,7 @@ async function send(text: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  server = await startModelServer({ script: twoFileScript({ delayMs: 60 }) });
+  server = await startModelServer({ script: twoFileScript({ delayMs: 30 }) });
   useModelServer(data, server.url("openai_compatible"));
   workbench = await openWorkbench({ own: true, workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
 });

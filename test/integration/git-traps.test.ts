@@ -162,7 +162,7 @@ describe("a repository full of traps", () => {
       const trap: Trap = set.length === 1 && set[0] !== undefined ? set[0] : { name, build: () => undefined };
       const before = outsideOf(world, trap);
       const fixture = createToolsFixture({
-        base: join(base, `room-${number}`),
+        base: join(base, `tools-${number}`),
         workspace: world.repo,
         home,
         posture: "autonomous",
@@ -207,7 +207,7 @@ describe("a repository full of traps", () => {
 
   it("and git works as ever in a repository without any", async () => {
     const world = build([], 999);
-    const fixture = createToolsFixture({ base: join(base, "room-999"), workspace: world.repo, home, posture: "autonomous" });
+    const fixture = createToolsFixture({ base: join(base, "tools-999"), workspace: world.repo, home, posture: "autonomous" });
     fixture.answer("allow_once");
     const failed: string[] = [];
     for (const [tool, args] of everyCall({ name: "none", build: () => undefined })) {

@@ -19,7 +19,7 @@ export function sandboxSettings(limits: SandboxLimits, more: Partial<SandboxSett
   });
 }
 
-/** The container sandbox on a room of the tests, with an engine at `host` (`unix:///…`). */
+/** The container sandbox on a folder of the tests, with an engine at `host` (`unix:///…`). */
 export function openContainer(
   fixture: Pick<SandboxFixture, "workspace" | "dataDir" | "protectedPaths">,
   host: string,
