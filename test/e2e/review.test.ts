@@ -51,7 +51,7 @@ describe("a task, its review and its undo", () => {
 
   it("streams text and shows tool cards while it works", async () => {
     await send(task);
-    await chat.getByText(said.first).waitFor();
+    await chat.getByText(said.first).first().waitFor();
     await workbench.shot("02-streaming");
     const seen = new Set<string>();
     await until("the whole summary", async () => {
@@ -144,7 +144,7 @@ describe("interruptions", () => {
   it("loses nothing when the window is reloaded in the middle of a task", async () => {
     await chat.getByTestId("new-task").click();
     await send(`${task} (reload)`);
-    await chat.getByText(said.first).waitFor();
+    await chat.getByText(said.first).first().waitFor();
     await workbench.page.reload();
     await workbench.page.locator(".monaco-workbench").waitFor();
     await openChat();
@@ -159,7 +159,7 @@ describe("interruptions", () => {
   it("resumes after the host was killed in the middle of a task, and runs nothing twice", async () => {
     await chat.getByTestId("new-task").click();
     await send(`${task} (kill)`);
-    await chat.getByText(said.first).waitFor();
+    await chat.getByText(said.first).first().waitFor();
     const [pid] = workbench.hostPids();
     expect(pid).toBeDefined();
     process.kill(pid ?? 0, "SIGKILL");

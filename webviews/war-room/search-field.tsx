@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Button, Icon } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 
@@ -11,12 +11,19 @@ const typingDelayMs = 200;
 export function SearchField(props: { testId: string; label: string; value: string; onValue: (value: string) => void }): JSX.Element {
   const { testId, label, value, onValue } = props;
   const typed = useSignal(value);
+  const applied = useRef(value);
   useEffect(() => {
-    if (typed.value === value) return undefined;
-    const timer = setTimeout(() => onValue(typed.value), typingDelayMs);
+    if (typed.value === applied.current) return undefined;
+    const timer = setTimeout(() => {
+      applied.current = typed.value;
+      onValue(typed.value);
+    }, typingDelayMs);
     return () => clearTimeout(timer);
   }, [typed.value]);
   useEffect(() => {
+    // Only another value replaces what was typed: effects run late, after the first letters and after the next ones.
+    if (value === applied.current) return;
+    applied.current = value;
     typed.value = value;
   }, [value]);
   return (

@@ -245,11 +245,19 @@ function workbench({ page, server: { url, home, pid }, close }: Parts): Workbenc
       await page.screenshot({ path: join(screenshots, `${name}.png`) });
     },
     async command(title) {
-      await page.keyboard.press("F1");
       const input = page.locator(".quick-input-widget input.input");
-      await input.waitFor();
-      await input.fill(`>${title}`);
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
+      const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+      // The palette closes again when something else takes the focus, as a view that was just opened does.
+      for (let left = 30; ; left -= 1) {
+        try {
+          await page.keyboard.press("F1");
+          await input.fill(`>${title}`, { timeout: 4_000 });
+          await row.waitFor({ timeout: 10_000 });
+          break;
+        } catch (error) {
+          if (left === 0) throw error;
+        }
+      }
       await page.keyboard.press("Enter");
     },
     view: (name) => findView(page, name),
