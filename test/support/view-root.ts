@@ -9,8 +9,10 @@ export function eachWithRoot(use: (root: HTMLElement) => void): void {
     document.body.append(root);
     use(root);
   });
-  afterEach(() => {
+  afterEach(async () => {
     render(null, root);
     root.remove();
+    // Effects that preact planned for the next frame run while there still is a page.
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   });
 }
