@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { ourContainers, smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { answering, type FalseEngine, type Lie, lyingBefore } from "../support/engine/false-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
@@ -34,7 +34,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     return start(`unix://${liar.socket}`);
   };
   const run = (shell: ContainerShell, command: string, more: RunOptions = {}) => runIn(shell, fixture.workspace, command, more);
-  const ours = () => docker.listContainers({ all: true, filters: { label: ["lancelot.host"] } });
+  const ours = () => ourContainers(docker);
   /** Runs it and waits until it speaks. */
   const begun = async (shell: ContainerShell, command: string, more: RunOptions = {}) => {
     const spoke = Promise.withResolvers<void>();

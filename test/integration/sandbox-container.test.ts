@@ -21,7 +21,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
-import { smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
+import { ourContainers, smallImage, startEngine, type TestEngine, toolsImage } from "../support/engine/engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { runIn, until } from "../support/sandbox/run.ts";
@@ -41,7 +41,7 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
     open.push(shell);
     return shell;
   };
-  const ours = () => docker.listContainers({ all: true, filters: { label: ["lancelot.host"] } });
+  const ours = () => ourContainers(docker);
 
   beforeAll(async () => {
     engine = await startEngine({ images: [smallImage, toolsImage] });
