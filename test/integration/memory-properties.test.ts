@@ -26,12 +26,12 @@ it("sequences of commits, rollbacks and crashes in three windows leave what the 
   } finally {
     sequences.close();
   }
-  // All of it happened, and in the soak all that is rare too, and often.
+  // All of it happened often, and in the soak what is rare happened too.
   const kinds = ["staged", "reinforced", "quarantined", "finish", "abandon", "apply", "rollback", "items", "last", "reopen", "reconcile"];
   const refused = ["finish conflict", "finish too_large", "rollback conflict", "items conflict", "last conflict"];
   const crashed = ["begin", "edit", "finish", "apply", "rollback", "items", "last", "abandon"].map((kind) => `${kind} crashed`);
-  const rare = (soak ? [...kinds, ...refused, ...crashed] : kinds).filter((kind) => (sequences.seen.get(kind) ?? 0) < runs(1, 10));
-  expect(rare).toEqual([]);
+  expect(kinds.filter((kind) => (sequences.seen.get(kind) ?? 0) < runs(1, 10))).toEqual([]);
+  if (soak) expect([...refused, ...crashed].filter((kind) => !sequences.seen.has(kind))).toEqual([]);
 });
 
 it("sequences do so with the gates and the text index of the product, in which nothing that waits is found", () => {
@@ -102,7 +102,7 @@ function finishedCommits({ storage }: PropertyHost): Set<string> {
 
 it("two processes that add to one item at once lose none of what was added", async () => {
   const host = openHost();
-  host.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content: "count 0" }))], owner, {
+  host.commits.apply([gated(proposedEdit({ op: "insert", target: "archival", content: "count 000000" }))], owner, {
     reason: "start",
     parentId: null,
   });
@@ -115,7 +115,7 @@ it("two processes that add to one item at once lose none of what was added", asy
     for (const { ended } of writers) expect(await ended).toBe(0);
 
     const contents = host.storage.db.prepare<[], string>("SELECT content FROM memory_items").pluck().all();
-    expect(contents).toEqual([`count ${String((before + 1) * 2 * times)}`]);
+    expect(contents).toEqual([`count ${String((before + 1) * 2 * times).padStart(6, "0")}`]);
     const finished = finishedCommits(host);
     const said = writers.flatMap((one) => one.said());
     const done = said.filter((line) => line.startsWith("done "));

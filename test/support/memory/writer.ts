@@ -26,7 +26,8 @@ function count(): void {
     const now = counted.get() ?? "";
     const { commitId } = commits.begin(owner, "one more");
     try {
-      const content = `count ${String(Number(now.slice(6)) + 1)}`;
+      // Of one length: an edit names its item by a part of the text, and "count 1" is a part of "count 10".
+      const content = `count ${String(Number(now.slice(6)) + 1).padStart(6, "0")}`;
       commits.edit(commitId, proposedEdit({ op: "replace", target: "archival", selector: now, content }), owner, null);
       commits.finish(commitId, owner, null);
       say(`done ${commitId}`);
