@@ -8,7 +8,7 @@ const Image = z.object({ hash: z.string(), mode: z.int() }).nullable();
 /** The expected content of a file after an effect, and its content right before and right after the effect. */
 export const Expectation = z.object({
   path: z.object({ absolute: z.string(), display: z.string() }),
-  /** Null: no file. `mode` null: any mode. */
+  /** Null when no file is expected; a null `mode` accepts every mode. */
   expected: z.object({ hash: z.string(), mode: z.int().nullable() }).nullable(),
   before: Image,
   /** Read right after the effect. */

@@ -52,7 +52,7 @@ export function toBody(request: ModelRequest, call: ProviderCall, kind: Provider
   };
 }
 
-/** By schema; where that was rejected, as any JSON described in the prompt; where that was rejected too, by the prompt alone. */
+/** Requests the response schema. If the server rejected schemas, requests JSON described in the prompt; if it rejected that, the prompt alone. */
 function toStructure(
   request: ModelRequest,
   may: MaySend,

@@ -38,7 +38,7 @@ const words = z.array(z.string().min(1)).min(1);
 
 const RuleRow = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(?:[.-][a-z0-9]+)*$/),
-  /** Subcommands, such as `stash list`; `*` matches any text. Without it: any subcommand, or none. */
+  /** Subcommands, such as `stash list`; `*` matches every text. When absent, the row matches with every subcommand and without one. */
   sub: words.optional(),
   /** At least one of these flags is present. */
   any: z.array(Flag).min(1).optional(),
