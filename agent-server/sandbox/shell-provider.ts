@@ -1,4 +1,5 @@
 import type { CommandPlace, ProviderHealth } from "../contract/providers.ts";
+import type { OverlayLayer, OverlayView } from "../workspace/workspace.ts";
 import type { EgressConnection } from "./egress.ts";
 
 /** A command line to run in a sandbox. It was authorized and recorded before. */
@@ -14,6 +15,8 @@ export interface ShellCommand {
   readonly network: boolean;
   /** Called after each connection attempt has ended. */
   readonly onConnection?: (connection: EgressConnection) => void;
+  /** The task's view, opened by this sandbox: the command sees and changes it in place of the workspace. */
+  readonly view?: OverlayView;
   readonly signal: AbortSignal;
   /** Receives bytes in the order they arrive. */
   readonly onOutput: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
@@ -43,6 +46,11 @@ export interface ShellProvider {
   version(): string | null;
   /** Checks the current health, within a few seconds. Never throws. */
   probe(signal?: AbortSignal): Promise<ProviderHealth>;
+  /**
+   * Opens a copy-on-write view for the commands of one task, with what the task wrote so far in `folder`. Absent where this sandbox has none.
+   * @throws LancelotError `unavailable` where the system does not support it.
+   */
+  openView?(task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }): Promise<OverlayView>;
   /**
    * Runs a command to its end: when this returns, none of its processes remain. stdin is closed.
    * @throws LancelotError `unavailable` before `onStarted` when the command cannot run here; the caller may then try another sandbox.

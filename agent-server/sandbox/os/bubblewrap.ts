@@ -29,6 +29,7 @@ import { countsByNamespace, killQuietly, startTimeOf, untilGone } from "./namesp
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
+import { openOverlayView, temporaryInView } from "../overlay/overlay-view.ts";
 import { treeOf, watchProcesses } from "./process-watch.ts";
 
 const execute = promisify(execFile);
@@ -147,7 +148,12 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
     const limits = deps.limits();
     const { systemFiles, seccomp } = (prepared ??= prepare());
-    const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
+    const { view } = command;
+    // Nothing in a view reaches the workspace by itself, so all of it is writable.
+    const { mounts, missing } =
+      view === undefined
+        ? workspaceMounts(workspace, deps.dataDir, deps.protectedPaths())
+        : { mounts: view.layers.map(({ lower }) => ({ kind: "write", path: lower }) as const), missing: [] };
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
     const releasePlaceholders = placeholders.hold(
       missing,
@@ -179,6 +185,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         gid,
         cwd,
         scratchBytes: limits.scratchBytes,
+        temporaryFolder: view === undefined ? null : temporaryInView,
         sizes: seen.sizes,
         noUserNamespaces: seen.noUserNamespaces,
         systemFiles,
@@ -186,12 +193,13 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
       });
+      const [start = program, ...before] = view === undefined ? [program] : [...view.enter, program];
       const stop = new AbortController();
       const ending = runGated(
         { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
         {
-          file: program,
-          args: [...args, "--", shell, "-c", script, "lancelot", shell, command.command],
+          file: start,
+          args: [...before, ...args, "--", shell, "-c", script, "lancelot", shell, command.command],
           cwd: "/",
           env: {
             ...deps.toolchains?.(),
@@ -238,7 +246,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
               end("limit");
             };
             const stops = [
-              watchGrowth(workspace, limits.workspaceBytes, () =>
+              watchGrowth(view?.folder ?? workspace, limits.workspaceBytes, () =>
                 over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
               ),
               ...(group === null && first !== null
@@ -285,6 +293,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,
+    openView: ({ folder: of, layers }) => openOverlayView({ folder: of, layers, env, owner: ownerOf(deps.workspace) }),
     run,
     async close() {
       for (const { stop } of running) stop();

@@ -98,6 +98,8 @@ export interface Layout {
   readonly gid: number;
   readonly cwd: string;
   readonly scratchBytes: number;
+  /** The folder shown as /tmp, which contains the home folder; null for one in memory. */
+  readonly temporaryFolder: string | null;
   /** Supported by newer versions of bubblewrap only. */
   readonly sizes: boolean;
   readonly noUserNamespaces: boolean;
@@ -109,6 +111,7 @@ export interface Layout {
 
 /** Arguments of `bwrap` up to the `--`. Only the paths listed here are visible. */
 export function bubblewrapArguments(layout: Layout): string[] {
+  const { temporaryFolder } = layout;
   const size = layout.sizes ? ["--size", String(layout.scratchBytes)] : [];
   const args = [
     ...["user", "pid", "ipc", "uts", "net", "cgroup-try"].map((name) => `--unshare-${name}`),
@@ -126,7 +129,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     // A process that is root outside may write here even without capabilities.
     ...["--ro-bind", "/proc/sys", "/proc/sys"],
     ...["--dev", "/dev", ...size, "--tmpfs", "/dev/shm"],
-    ...[...size, "--tmpfs", "/tmp", "--dir", "/tmp/home"],
+    ...(temporaryFolder === null ? [...size, "--tmpfs", "/tmp", "--dir", "/tmp/home"] : ["--bind", temporaryFolder, "/tmp"]),
     ...["--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"],
     ...["--ro-bind", layout.systemFiles.folder, "/etc"],
     ...layout.systemFiles.mounted.flatMap((name) => ["--ro-bind", `/etc/${name}`, `/etc/${name}`]),

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
+import { pathOf } from "../command-environment.ts";
+
+export interface OverlayOptions {
+  /**
+   * Keeps what was written between the commands of a task; absolute, in no layer's `lower`. Its file system must support overlays (not
+   * overlayfs, NFS or vfat).
+   */
+  readonly folder: string;
+  readonly layers: readonly OverlayLayer[];
+  /** The user's environment, of which the PATH is used. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The user that commands run as when this process is root; absent otherwise. */
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** Where the task's temporary folder stands in the namespace: a path that always exists and that no command is shown. */
+export const temporaryInView = "/sys";
+
+/** How long (ms) mounting may take. */
+const mountWithin = 10_000;
+/** How long (ms) the process may take to end by itself. */
+const endWithin = 2_000;
+/** Maximum length of an error message that is kept. */
+const maxProblem = 2_000;
+const temporary = "tmp";
+
+/**
+ * Runs in the task's folder: mounts each layer, given as its name and the folder to show, and the temporary folder; then waits until
+ * standard input ends. Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the
+ * folders above may be closed to the commands' user.
+ */
+const script = `
+while [ $# -gt 0 ]; do
+  mount -c --rbind "$2" "$1/lower" || exit 1
+  mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,userxattr" "$2" || exit 1
+  shift 2
+done
+mount -c --bind ${temporary} ${temporaryInView} || exit 1
+cd /
+printf ready
+read -r end
+exit 0`;
+
+/**
+ * Mounts layers in a mount namespace of its own: as any user by a user namespace, as root without one, which can then copy files of all
+ * owners.
+ * @throws LancelotError `unavailable`, with what the system said, where overlays cannot be mounted.
+ */
+export async function openOverlayView({ folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
+  prepareFolders(folder, layers, owner);
+  const asRoot = owner === undefined && process.getuid?.() === 0;
+  const words = layers.flatMap(({ name, lower }) => [name, lower]);
+  const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", ...words], {
+    cwd: folder,
+    env: { PATH: pathOf(env) },
+    stdio: ["pipe", "pipe", "pipe"],
+    ...owner,
+  });
+  const exited = new Promise<void>((resolve) => {
+    holder.once("exit", () => resolve());
+    holder.once("error", () => resolve());
+  });
+  holder.stdin.on("error", () => undefined);
+  try {
+    await mounted(holder);
+  } catch (error) {
+    holder.kill("SIGKILL");
+    await exited;
+    throw error;
+  }
+  const pid = String(holder.pid);
+  return {
+    folder,
+    layers,
+    upper: ({ name }) => join(folder, name, "upper"),
+    merged: ({ lower }) => `/proc/${pid}/root${lower}`,
+    enter: ["nsenter", "-t", pid, ...(asRoot ? [] : ["-U", "--preserve-credentials"]), "-m", "--"],
+    alive: () => holder.exitCode === null && holder.signalCode === null,
+    async close() {
+      holder.stdin.end();
+      const late = setTimeout(() => holder.kill("SIGKILL"), endWithin);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}
+
+/** Creates what is missing. A merged folder takes mode and owner of the upper one, so these are the shown folder's. */
+function prepareFolders(folder: string, layers: readonly OverlayLayer[], owner: OverlayOptions["owner"]): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const own = (path: string): void => {
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  };
+  const make = (path: string, mode: number): boolean => {
+    if (existsSync(path)) return false;
+    mkdirSync(path, { mode: 0o700 });
+    chmodSync(path, mode);
+    own(path);
+    return true;
+  };
+  own(folder);
+  make(join(folder, temporary), 0o1777);
+  make(join(folder, temporary, "home"), 0o700);
+  for (const { name, lower } of layers) {
+    make(join(folder, name), 0o700);
+    for (const part of ["lower", "work"]) make(join(folder, name, part), 0o700);
+    const { mode, uid, gid } = statSync(lower);
+    const upper = join(folder, name, "upper");
+    if (make(upper, mode & 0o7777) && process.getuid?.() === 0) chownSync(upper, uid, gid);
+  }
+}
+
+/** Resolves when the process reports that everything is mounted. */
+function mounted(holder: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let problem = "";
+  const fail = (cause?: unknown): void =>
+    reject(
+      new LancelotError("unavailable", `The workspace cannot be shown copy-on-write here. ${problem.trim()}`.trim(), {
+        ...(cause === undefined ? {} : { cause }),
+      }),
+    );
+  const late = setTimeout(fail, mountWithin);
+  holder.stdout?.once("data", () => resolve());
+  holder.stderr?.on("data", (bytes: Buffer) => (problem = `${problem}${bytes.toString("utf8")}`.slice(0, maxProblem)));
+  holder.once("error", fail);
+  holder.once("close", () => fail());
+  return promise.finally(() => clearTimeout(late));
+}

@@ -1,0 +1,27 @@
+/** A folder shown copy-on-write: what is written lands in a layer, and the folder itself never changes. */
+export interface OverlayLayer {
+  /** The folder's name in the task's folder. */
+  readonly name: string;
+  /** The folder that is shown; absolute and resolved. */
+  readonly lower: string;
+}
+
+/**
+ * Mounted layers and the temporary folder of a task, kept by one process. Nothing is mounted outside of that process's own mount namespace,
+ * where each layer stands at its folder's own path.
+ */
+export interface OverlayView {
+  /** The task's folder. */
+  readonly folder: string;
+  readonly layers: readonly OverlayLayer[];
+  /** What was written in a layer: its files, and a character device 0:0 for each deleted entry. */
+  upper(layer: OverlayLayer): string;
+  /** The merged folder, as this process reaches it. Writing there has the same effect as a command's writing. */
+  merged(layer: OverlayLayer): string;
+  /** Words that start a program in the namespace, before the program and its arguments. */
+  readonly enter: readonly string[];
+  /** False once its process has ended; the merged folders then lead nowhere. */
+  alive(): boolean;
+  /** Unmounts everything; what was written stays in the task's folder. Programs that entered keep their mounts until they end. */
+  close(): Promise<void>;
+}
