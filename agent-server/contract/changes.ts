@@ -38,6 +38,10 @@ export const Change = z.object({
   receiptId: Id.nullable(),
   /** User-facing message when a hunk could not be merged; null otherwise. */
   problem: z.string().nullable(),
+  /** True when the change is decided as a whole: a binary file, a link, a folder, or permissions. Its texts then describe both sides. */
+  whole: z.boolean().optional(),
+  /** The command that made the change; absent for an edit. */
+  origin: z.string().optional(),
 });
 export type Change = z.infer<typeof Change>;
 

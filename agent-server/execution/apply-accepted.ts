@@ -1,19 +1,67 @@
-import { type AcceptedWrite, encodeText, fileOutcomesOf, fileProvider, unifiedDiff, type WorkspaceFiles } from "../workspace/workspace.ts";
+import {
+  type AcceptedText,
+  type AcceptedWhole,
+  changeMode,
+  encodeText,
+  fileOutcomesOf,
+  fileProvider,
+  type ObjectStore,
+  putEntry,
+  unifiedDiff,
+  type WorkspaceFiles,
+} from "../workspace/workspace.ts";
+import type { Action } from "./action.ts";
+import { entryStep } from "./entry-step.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 
+/** The part of an action that depends on what is written. */
+type Write = Pick<Action<unknown>, "steps" | "touches" | "run"> & { readonly isDeletion: boolean; readonly detail: string };
+
 /**
- * Writes accepted hunks of a proposed change through the pipeline. The user reviewed exactly this text, so nothing is asked again.
- * @throws LancelotError as `ExecutionPipeline.execute`; `conflict` when the file changed since it was read.
+ * Writes an accepted change through the pipeline. The user reviewed exactly this content, so nothing is asked again.
+ * @throws LancelotError as `ExecutionPipeline.execute`; `conflict` when the path changed since it was read.
  */
-export function createApplyAccepted({
-  files,
-  pipeline,
-}: {
+export function createApplyAccepted(deps: {
   readonly files: WorkspaceFiles;
+  readonly objects: Pick<ObjectStore, "get">;
   readonly pipeline: ExecutionPipeline;
-}): (write: AcceptedWrite) => Promise<void> {
-  return async ({ change, file, current, text }) => {
-    const action = text === null ? "delete" : "write";
+}): (accepted: AcceptedText | AcceptedWhole) => Promise<void> {
+  const { files, objects, pipeline } = deps;
+
+  function textWrite({ change, file, current, text }: AcceptedText): Write {
+    const mode = text === null ? null : change.mode;
+    return {
+      isDeletion: text === null,
+      steps: [{ capability: "file_ops", action: text === null ? "delete" : "write", args: { path: file.asked, absolute: file.absolute } }],
+      detail: unifiedDiff(change.path.display, current.text, text),
+      touches: [
+        { path: file, planned: text === null ? null : encodeText(text, current.encoding), ...(mode === null ? {} : { plannedMode: mode }) },
+      ],
+      run: async () => {
+        const written = await files.write(file, current, text);
+        if (mode !== null) await changeMode(file, mode);
+        return { value: written, outputs: { changedFiles: [written] }, fileOutcomes: fileOutcomesOf(file, written) };
+      },
+    };
+  }
+
+  function wholeWrite({ file, current, image }: AcceptedWhole): Write {
+    const facts = { path: file.display, before: current?.hash ?? null, after: image?.hash ?? null, via: "disk" };
+    return {
+      isDeletion: image === null,
+      steps: [entryStep({ file, current, target: image })],
+      detail: file.display,
+      touches: [{ path: file, plannedImage: image }],
+      run: async () => {
+        await putEntry(file, current, image, objects);
+        return { value: facts, outputs: { changedFiles: [facts] } };
+      },
+    };
+  }
+
+  return async (accepted) => {
+    const { change } = accepted;
+    const { isDeletion, detail, ...write } = "image" in accepted ? wholeWrite(accepted) : textWrite(accepted);
     await pipeline.execute({
       actor: "owner",
       quest: change.questId,
@@ -21,18 +69,13 @@ export function createApplyAccepted({
       mode: "normal",
       signal: new AbortController().signal,
       actionType: "file_op",
-      actionName: `file_${action}`,
+      actionName: isDeletion ? "file_delete" : "file_write",
       inputs: { path: change.path.display, changeId: change.id },
-      steps: [{ capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } }],
-      question: { title: `Accept the change to ${change.path.display}`, detail: unifiedDiff(change.path.display, current.text, text) },
+      question: { title: `Accept the change to ${change.path.display}`, detail },
       consent: "review",
-      touches: [{ path: file, planned: text === null ? null : encodeText(text, current.encoding) }],
       provider: fileProvider,
       locksHeld: true,
-      run: async () => {
-        const written = await files.write(file, current, text);
-        return { value: written, outputs: { changedFiles: [written] }, fileOutcomes: fileOutcomesOf(file, written) };
-      },
+      ...write,
     });
   };
 }

@@ -79,7 +79,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
   const changes = createChanges({
     ...{ store: workspace.changeStore, files, governance, ledger, locks, now },
     emit: deps.emit,
-    applyAccepted: createApplyAccepted({ files, pipeline }),
+    applyAccepted: createApplyAccepted({ files, objects, pipeline }),
     hide: (questId, text) => placeholders.of(questId).secrets.text(text).text,
   });
   const restore = createRestore({ checkpoints, objects, files, governance, pipeline, locks, ledger, verifications, ready: () => ready });

@@ -1,4 +1,3 @@
-import { basename, dirname } from "node:path";
 import type { RestoreOf, RestoreResult } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -27,6 +26,7 @@ import {
 } from "../workspace/workspace.ts";
 import { brief } from "./decisions.ts";
 import type { IntentSpec } from "./action.ts";
+import { entryStep } from "./entry-step.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 import type { Verifications } from "./verifications.ts";
 
@@ -121,7 +121,7 @@ export function createRestore(deps: {
     const allowed: { reversal: Reversal; step: IntentSpec }[] = [];
     const reported = conflicts.map(({ path, message }) => ({ path, message }));
     for (const reversal of inOrder(reversals)) {
-      const step = stepOf(reversal);
+      const step = entryStep(reversal);
       const decision = governance.evaluate({ ...step, mode: "normal" });
       if (decision.verdict !== "deny") {
         allowed.push({ reversal, step });
@@ -246,7 +246,7 @@ export function createRestore(deps: {
         // A missing file is accepted: the host can have died between removing the old entry and writing the new one.
         const reached = current === null || (before !== null && current.kind === before.kind && current.hash === before.hash);
         if (!reached) throw new LancelotError("conflict", "The file was changed since, so it was kept.");
-        if (governance.evaluate({ ...stepOf({ file, current, target }), mode: "normal" }).verdict === "deny")
+        if (governance.evaluate({ ...entryStep({ file, current, target }), mode: "normal" }).verdict === "deny")
           throw new LancelotError("denied", "Policy now denies this.");
         await putEntry(file, current, target, objects);
         restored.push(file.display);
@@ -302,14 +302,6 @@ export function createRestore(deps: {
  * The intent to restore an entry. For a link or a folder, policy judges the parent folder, because the target of the link is not
  * written. For entries below a folder that is restored first, it judges the parent of that folder.
  */
-function stepOf({ file, current, target, below }: Pick<Reversal, "file" | "current" | "target" | "below">): IntentSpec {
-  const action = target === null ? "delete" : "write";
-  if (below === undefined && current?.kind === undefined && target?.kind === undefined)
-    return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } };
-  const above = dirname(below ?? file.absolute);
-  return { capability: "file_ops", action: "write", args: { path: above, absolute: above, entry: basename(file.absolute) } };
-}
-
 function hashOf(image: Reversal["current"]): string | null {
   return image === null || image.kind === "folder" ? null : image.hash;
 }

@@ -125,4 +125,15 @@ export const workspaceMigrations: readonly Migration[] = [
       CREATE INDEX packed_objects_pack ON packed_objects (pack, at);
     `,
   },
+  {
+    name: "tools-5-whole-changes",
+    sql: `
+      -- A change that is decided as a whole: both images as JSON, with contents in the object store.
+      ALTER TABLE changes ADD COLUMN images TEXT;
+      -- Permission bits that an accepted file gets; NULL keeps those it has.
+      ALTER TABLE changes ADD COLUMN mode INTEGER;
+      -- The command that made the change; NULL for an edit.
+      ALTER TABLE changes ADD COLUMN origin TEXT;
+    `,
+  },
 ];

@@ -10,7 +10,7 @@ import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-mo
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
-export { type AcceptedWrite, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
+export { type AcceptedText, type AcceptedWhole, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
 export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
 export type { FileImage } from "./checkpoints/file-image.ts";
@@ -52,7 +52,9 @@ export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
 export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
-export { type LayerChange, type LayerEntry, scanLayer } from "./tasks/layer-scan.ts";
+export { type ChangeClass, classesOf } from "./tasks/change-class.ts";
+export { ignoredPaths } from "./tasks/ignored-paths.ts";
+export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export type { OverlayLayer, OverlayView } from "./tasks/types.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";

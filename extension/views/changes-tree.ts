@@ -45,7 +45,8 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.contextValue = "file";
     item.iconPath = new vscode.ThemeIcon(fileIcons[change.kind]);
     item.description = `${change.path.split("/").slice(0, -1).join("/")} ${kinds[change.kind]} · ${left}/${change.hunks.length}`.trim();
-    item.tooltip = change.problem === null ? change.path : `${change.path}\n${change.problem}`;
+    const origin = change.origin === undefined ? [] : [vscode.l10n.t("Changed by {0}", change.origin)];
+    item.tooltip = [change.path, ...origin, ...(change.problem === null ? [] : [change.problem])].join("\n");
     item.command = { command: "lancelot.openChange", title: vscode.l10n.t("Open"), arguments: [{ changeId: change.id }] };
     item.accessibilityInformation = {
       label: vscode.l10n.t("{0}, {1}, {2} of {3} hunks undecided", change.path, kinds[change.kind], left, change.hunks.length),

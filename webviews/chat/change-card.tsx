@@ -114,7 +114,8 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
           {change.path}
         </button>
         {kind !== "" && <span class="quiet">{kind}</span>}
-        <Counts {...countLines(change.hunks)} />
+        {change.whole !== true && <Counts {...countLines(change.hunks)} />}
+        {change.origin !== undefined && <span class="quiet change-origin">{t("Changed by {0}", change.origin)}</span>}
         <span class="spring" />
         {!open && (undone ? <State icon="discard" text={t("Undone")} kind="quiet" /> : <State {...stateOf(change.status)} />)}
       </div>

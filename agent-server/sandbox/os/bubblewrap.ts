@@ -193,7 +193,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
       });
-      const [start = program, ...before] = view === undefined ? [program] : [...view.enter, program];
+      const [start, ...before] = view === undefined ? [program] : [...view.enter, program];
       const stop = new AbortController();
       const ending = runGated(
         { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
@@ -212,7 +212,8 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
             }),
             ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
           },
-          owner: ownerOf(workspace),
+          // Entering a view changes the user.
+          owner: view === undefined ? ownerOf(workspace) : undefined,
           pipes,
           descriptors: ["pipe", ...descriptors],
           onSpawn(child) {

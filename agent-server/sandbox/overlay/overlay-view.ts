@@ -47,19 +47,18 @@ read -r end
 exit 0`;
 
 /**
- * Mounts layers in a mount namespace of its own: as any user by a user namespace, as root without one, which can then copy files of all
- * owners.
+ * Mounts layers in a mount namespace of its own: as an ordinary user by a user namespace; as root without one, so that files of all owners
+ * can be copied, and programs that enter become the commands' user.
  * @throws LancelotError `unavailable`, with what the system said, where overlays cannot be mounted.
  */
 export async function openOverlayView({ folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
   prepareFolders(folder, layers, owner);
-  const asRoot = owner === undefined && process.getuid?.() === 0;
+  const asRoot = process.getuid?.() === 0;
   const words = layers.flatMap(({ name, lower }) => [name, lower]);
   const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", ...words], {
     cwd: folder,
     env: { PATH: pathOf(env) },
     stdio: ["pipe", "pipe", "pipe"],
-    ...owner,
   });
   const exited = new Promise<void>((resolve) => {
     holder.once("exit", () => resolve());
@@ -79,7 +78,7 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
     layers,
     upper: ({ name }) => join(folder, name, "upper"),
     merged: ({ lower }) => `/proc/${pid}/root${lower}`,
-    enter: ["nsenter", "-t", pid, ...(asRoot ? [] : ["-U", "--preserve-credentials"]), "-m", "--"],
+    enter: ["nsenter", "-t", pid, "-m", ...(asRoot ? becoming(owner) : ["-U", "--preserve-credentials"]), "--"],
     alive: () => holder.exitCode === null && holder.signalCode === null,
     async close() {
       holder.stdin.end();
@@ -88,6 +87,11 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
       clearTimeout(late);
     },
   };
+}
+
+/** Words by which `nsenter` changes to a user and drops all groups. */
+function becoming(owner: OverlayOptions["owner"]): string[] {
+  return owner === undefined ? [] : ["-S", String(owner.uid), "-G", String(owner.gid)];
 }
 
 /** Creates what is missing. A merged folder takes mode and owner of the upper one, so these are the shown folder's. */

@@ -3,6 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { type Change, Hunk, HunkState } from "../../contract/changes.ts";
 import type { Placeholders } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
+import type { FileImage } from "../checkpoints/file-image.ts";
 import type { FilePath } from "../file-operations.ts";
 import { applyHunks } from "../text/hunks.ts";
 import type { Encoding } from "../text/encoding.ts";
@@ -24,8 +25,22 @@ export interface StoredChange {
   readonly told: Readonly<Record<string, HunkState>>;
   readonly receiptId: string | null;
   readonly problem: string | null;
+  /**
+   * For a change that is decided as a whole: what the path holds before and after, with contents in the object store. `base` and
+   * `proposed` then describe them. Null for a text, which is decided hunk by hunk.
+   */
+  readonly images: ChangedImages | null;
+  /** Permission bits that the accepted file gets; null keeps those it has. */
+  readonly mode: number | null;
+  /** The command that made the change; null for an edit. */
+  readonly origin: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;
+}
+
+export interface ChangedImages {
+  readonly before: FileImage;
+  readonly after: FileImage;
 }
 
 /** Database rows of one workspace's changes. */
@@ -42,6 +57,8 @@ export interface ChangeStore {
 
 const ReportedStates = z.record(z.string(), HunkState);
 const Hunks = z.array(Hunk);
+const Image = z.object({ hash: z.string(), mode: z.int(), kind: z.enum(["link", "folder"]).optional() }).nullable();
+const Images = z.object({ before: Image, after: Image });
 const StoredEncoding = z.object({ name: z.enum(["utf8", "utf16le", "utf16be", "latin1"]), bom: z.boolean() });
 
 interface Row {
@@ -58,6 +75,9 @@ interface Row {
   told: string;
   receipt_id: string | null;
   problem: string | null;
+  images: string | null;
+  mode: number | null;
+  origin: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -71,11 +91,13 @@ export function createChangeStore(
   const { db } = storage;
   const fromRow = (row: Row | undefined): StoredChange | null => {
     if (row === undefined) return null;
-    const [base, proposed, hunks] = [row.base, row.proposed, row.hunks].map((text) => (text === null ? null : open(text)));
+    const [base, proposed, hunks, origin] = [row.base, row.proposed, row.hunks, row.origin].map((text) =>
+      text === null ? null : open(text),
+    );
     // The key that sealed this row no longer exists.
     if (hunks === undefined || hunks === null || (row.base !== null && base === null) || (row.proposed !== null && proposed === null))
       return null;
-    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, hunks });
+    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, origin: origin ?? null, hunks });
   };
   const open = (text: string): string | null => (sealing === undefined ? text : sealing.open(text));
   const byId = db.prepare("SELECT * FROM changes WHERE workspace = ? AND id = ?");
@@ -86,12 +108,12 @@ export function createChangeStore(
   );
   const upsert = db.prepare(
     `INSERT INTO changes (id, workspace, quest_id, absolute, path, kind, status, base, proposed, encoding, hunks, told, receipt_id, problem,
-       created_at, updated_at)
+       images, mode, origin, created_at, updated_at)
      VALUES (@id, @workspace, @questId, @absolute, @path, @kind, @status, @base, @proposed, @encoding, @hunks, @told, @receiptId, @problem,
-       @createdAt, @updatedAt)
+       @images, @mode, @origin, @createdAt, @updatedAt)
      ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, base = excluded.base, proposed = excluded.proposed,
        encoding = excluded.encoding, hunks = excluded.hunks, told = excluded.told, receipt_id = excluded.receipt_id,
-       problem = excluded.problem, updated_at = excluded.updated_at`,
+       problem = excluded.problem, images = excluded.images, mode = excluded.mode, origin = excluded.origin, updated_at = excluded.updated_at`,
   );
   return {
     get(id) {
@@ -124,6 +146,9 @@ export function createChangeStore(
         told: JSON.stringify(change.told),
         receiptId: change.receiptId,
         problem: change.problem,
+        images: change.images === null ? null : JSON.stringify(change.images),
+        mode: change.mode,
+        origin: change.origin === null ? null : sealed(change.origin),
         createdAt: change.createdAt,
         updatedAt: change.updatedAt,
       });
@@ -144,6 +169,8 @@ export function toChange(change: StoredChange, hide: (text: string) => string): 
     updatedAt: change.updatedAt,
     receiptId: change.receiptId,
     problem: change.problem,
+    ...(change.images === null ? {} : { whole: true }),
+    ...(change.origin === null ? {} : { origin: hide(change.origin) }),
   };
 }
 
@@ -170,6 +197,17 @@ function unreadableChange(path: string): LancelotError {
   );
 }
 
+function toImages(json: string): ChangedImages {
+  const { before, after } = Images.parse(JSON.parse(json));
+  return { before: toImage(before), after: toImage(after) };
+}
+
+function toImage(image: z.output<typeof Image>): FileImage {
+  if (image === null) return null;
+  const { hash, mode, kind } = image;
+  return kind === undefined ? { hash, mode } : { hash, mode, kind };
+}
+
 function toStored(row: Row): StoredChange {
   return {
     id: row.id,
@@ -184,6 +222,9 @@ function toStored(row: Row): StoredChange {
     told: ReportedStates.parse(JSON.parse(row.told)),
     receiptId: row.receipt_id,
     problem: row.problem,
+    images: row.images === null ? null : toImages(row.images),
+    mode: row.mode,
+    origin: row.origin,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

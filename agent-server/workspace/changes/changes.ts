@@ -4,11 +4,16 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
+import type { FileImage } from "../checkpoints/file-image.ts";
+import { resolveTarget } from "../checkpoints/restore-plan.ts";
+import type { FilePath } from "../file-operations.ts";
+import { utf8 } from "../text/encoding.ts";
 import { decidedHunks, planAcceptance, withStates } from "./change-decisions.ts";
 import { reviewText, decidedStates } from "./review-text.ts";
-import { type ChangeStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
+import { type ChangedImages, type ChangeStore, isUndecided, type StoredChange, textWith, toChange } from "./change-store.ts";
 import type { PathLocks } from "../path-locks.ts";
 import { computeHunks } from "../text/hunks.ts";
+import { describeContent, planWhole, type WholeContent } from "./whole-changes.ts";
 import { mergeFiles } from "../text/three-way-merge.ts";
 import { type CurrentText, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
 
@@ -26,6 +31,18 @@ export interface EditRecord {
   readonly current: CurrentText;
   readonly text: string | null;
   readonly receiptId: string | null;
+  /** Permission bits that the file gets with the text; those it has if absent. */
+  readonly mode?: number;
+  /** The command that made the change; absent for an edit. */
+  readonly origin?: string;
+}
+
+/** A change of a path that is decided as a whole: binary content, a link, a folder, or permissions alone. */
+export interface WholeRecord extends Pick<EditRecord, "questId" | "receiptId" | "origin"> {
+  readonly file: FilePath;
+  /** Contents are in the object store. */
+  readonly before: WholeContent;
+  readonly after: WholeContent;
 }
 
 /** Result of a review, for the model. */
@@ -50,13 +67,22 @@ export interface ChangeReview {
   onChange(listener: (change: Change) => void): () => void;
 }
 
-/** Accepted hunks of one change, ready to write. */
-export interface AcceptedWrite {
-  readonly change: Pick<StoredChange, "id" | "path" | "receiptId"> & { readonly questId: string | null };
+interface Accepted {
+  readonly change: Pick<StoredChange, "id" | "path" | "receiptId" | "mode"> & { readonly questId: string | null };
   readonly file: TargetFile;
+}
+
+/** Accepted hunks of one change, ready to write. */
+export interface AcceptedText extends Accepted {
   readonly current: CurrentText;
   /** Null deletes the file. */
   readonly text: string | null;
+}
+
+/** An accepted change that is decided as a whole. */
+export interface AcceptedWhole extends Accepted {
+  readonly current: FileImage;
+  readonly image: FileImage;
 }
 
 /** Proposed edits and their review. */
@@ -67,6 +93,10 @@ export interface Changes {
   propose(edit: EditRecord): Change | null;
   /** Records an edit that was already applied as an accepted change. */
   recordApplied(edit: EditRecord): Change;
+  /** Stores a change of a path that is decided as a whole. It replaces the quest's undecided change of that path. */
+  proposeWhole(of: WholeRecord): Change;
+  /** Withdraws the quest's undecided change of a path, which no longer differs from the workspace. */
+  withdraw(questId: string | null, absolute: string): void;
 }
 
 /** Key for changes of calls without a quest. */
@@ -76,7 +106,7 @@ export interface ChangesDeps {
   store: ChangeStore;
   files: WorkspaceFiles;
   /** Writes accepted hunks through the execution pipeline. @throws LancelotError as the pipeline does. */
-  applyAccepted: (write: AcceptedWrite) => Promise<void>;
+  applyAccepted: (write: AcceptedText | AcceptedWhole) => Promise<void>;
   governance: Governance;
   ledger: Ledger;
   locks: PathLocks;
@@ -122,6 +152,9 @@ export function createChanges(deps: ChangesDeps): Changes {
       told: {},
       receiptId: edit.receiptId,
       problem: null,
+      images: null,
+      mode: edit.mode ?? null,
+      origin: edit.origin ?? null,
       createdAt: at,
       updatedAt: at,
     };
@@ -136,6 +169,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   function overlay(questId: string | null, file: TargetFile, current: CurrentText): Overlay {
     const open = store.open(questId ?? noQuest, file.absolute);
     if (open === null) return { text: current.text, changeId: null, conflict: false };
+    if (open.images !== null) return { text: open.images.after === null ? null : current.text, changeId: open.id, conflict: false };
     const applied = textWith(open, ["accepted"]);
     for (const states of [
       ["accepted", "pending", "conflict"],
@@ -145,6 +179,14 @@ export function createChanges(deps: ChangesDeps): Changes {
       if (merged !== null) return { text: merged.text, changeId: open.id, conflict: false };
     }
     return { text: current.text, changeId: open.id, conflict: true };
+  }
+
+  async function acceptWhole(change: StoredChange, images: ChangedImages): Promise<Change> {
+    const file = resolveTarget(change.path.absolute, change.path.display, governance);
+    const plan = await planWhole(file, images);
+    if (plan.accepted.size > 0 && plan.isNeeded)
+      await deps.applyAccepted({ change: named(change), file, current: plan.current, image: images.after });
+    return save(withStates(change, plan, plan.problem, deps.now().toISOString()));
   }
 
   function target(change: StoredChange): TargetFile {
@@ -161,6 +203,7 @@ export function createChanges(deps: ChangesDeps): Changes {
 
   async function accept(change: StoredChange, indexes: readonly number[] | undefined): Promise<Change> {
     const wanted = decidedHunks(change, indexes);
+    if (change.images !== null) return acceptWhole(change, change.images);
     const file = target(change);
     for (let attempt = 0; ; attempt++) {
       const disk = await files.current(file);
@@ -168,12 +211,7 @@ export function createChanges(deps: ChangesDeps): Changes {
       const plan = planAcceptance(change, wanted, current.text);
       try {
         if (plan.accepted.size > 0 && plan.text !== current.text)
-          await deps.applyAccepted({
-            change: { ...change, questId: change.questId === noQuest ? null : change.questId },
-            file,
-            current,
-            text: plan.text,
-          });
+          await deps.applyAccepted({ change: named(change), file, current, text: plan.text });
       } catch (error) {
         // The user may have typed between the read and the write: retry once with the current text.
         if (error instanceof LancelotError && error.code === "conflict" && attempt < 2) continue;
@@ -203,6 +241,26 @@ export function createChanges(deps: ChangesDeps): Changes {
       const open = store.open(edit.questId ?? noQuest, edit.file.absolute);
       if (open !== null) supersede(open);
       return save(fresh(edit, "accepted"));
+    },
+
+    proposeWhole({ questId, file, before, after, receiptId, origin }) {
+      const open = store.open(questId ?? noQuest, file.absolute);
+      const { display, absolute } = file;
+      const edit: EditRecord = {
+        ...{ questId, receiptId, text: describeContent(after) },
+        file: { absolute, display, asked: absolute, inside: true },
+        current: { text: describeContent(before), encoding: utf8, diskHash: null, unsaved: false },
+        ...(origin === undefined ? {} : { origin }),
+      };
+      const change = { ...fresh(edit, "pending"), images: { before: before.image, after: after.image } };
+      const replaces = open !== null && open.hunks.every(isUndecided);
+      if (open !== null && !replaces) supersede(open);
+      return save(replaces ? { ...change, id: open.id, createdAt: open.createdAt } : change);
+    },
+
+    withdraw(questId, absolute) {
+      const open = store.open(questId ?? noQuest, absolute);
+      if (open !== null) supersede(open);
     },
 
     review: {
@@ -260,6 +318,11 @@ export function createChanges(deps: ChangesDeps): Changes {
       },
     },
   };
+}
+
+/** A change without the key that stands for no quest. */
+function named(change: StoredChange): AcceptedText["change"] {
+  return { ...change, questId: change.questId === noQuest ? null : change.questId };
 }
 
 function kindOf(edit: EditRecord): Change["kind"] {

@@ -72,7 +72,9 @@ export function createCollector(deps: {
   const needed = db.prepare<[], { hash: string }>(
     `SELECT before_hash AS hash FROM checkpoint_files WHERE before_hash IS NOT NULL
      UNION SELECT planned_hash FROM checkpoint_files WHERE planned_hash IS NOT NULL
-     UNION SELECT after_hash FROM checkpoint_files WHERE after_hash IS NOT NULL`,
+     UNION SELECT after_hash FROM checkpoint_files WHERE after_hash IS NOT NULL
+     UNION SELECT images ->> '$.before.hash' FROM changes WHERE status = 'pending' AND images ->> '$.before.hash' IS NOT NULL
+     UNION SELECT images ->> '$.after.hash' FROM changes WHERE status = 'pending' AND images ->> '$.after.hash' IS NOT NULL`,
   );
   const openCommand = db.prepare("SELECT 1 FROM checkpoints WHERE id || '.tree' = ? AND finished = 0");
   let running: Promise<Collected> | null = null;

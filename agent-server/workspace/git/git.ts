@@ -30,6 +30,7 @@ export type GitCommand =
   | "ls-tree"
   | "cat-file"
   | "check-attr"
+  | "check-ignore"
   | "check-ref-format"
   | "rev-parse"
   | "merge-base"
@@ -111,7 +112,9 @@ export async function gitOf(repository: Repository, workspace: string, signal: A
             GIT_COMMITTER_EMAIL: author.email,
           }),
     };
-    const words = ["--no-pager", "--literal-pathspecs", command, ...args, ...(paths === null ? [] : ["--", ...paths])];
+    // That command takes every name literally, and refuses the option.
+    const literal = command === "check-ignore" ? [] : ["--literal-pathspecs"];
+    const words = ["--no-pager", ...literal, command, ...args, ...(paths === null ? [] : ["--", ...paths])];
     return run(cwd, gitEnvironment(env, settings), words, signal, options);
   };
   return {

@@ -18,7 +18,7 @@ export interface OverlayView {
   upper(layer: OverlayLayer): string;
   /** The merged folder, as this process reaches it. Writing there has the same effect as a command's writing. */
   merged(layer: OverlayLayer): string;
-  /** Words that start a program in the namespace, before the program and its arguments. */
+  /** Words that start a program in the namespace, as the user of commands, before the program and its arguments. */
   readonly enter: readonly string[];
   /** False once its process has ended; the merged folders then lead nowhere. */
   alive(): boolean;

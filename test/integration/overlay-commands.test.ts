@@ -1,0 +1,4 @@
+// @module-tag sandbox
+import { overlayCases } from "../support/sandbox/overlay-cases.ts";
+
+overlayCases("as whoever runs the tests");
