@@ -261,6 +261,17 @@ END`);
     expect(ran).toMatchObject({ stdout: "a\n3\n7\n1\nlancelot\n", stderr: "b\n" });
   });
 
+  it.runIf(existsSync("/usr/bin/javac"))("has the settings that Java needs to begin", async () => {
+    writeFileSync(
+      join(fixture.workspace, "Main.java"),
+      "class Main { public static void main(String[] a) { System.out.println(java.security.Security.getProviders().length > 3); } }",
+    );
+    const other = openOsShell(fixture, { limits: () => ({ ...isolationLimits, memoryBytes: 2 ** 31 }) });
+    const ran = await runIn(other, fixture.workspace, "java -Xmx256m -XX:TieredStopAtLevel=1 Main.java", { timeoutMs: 60_000 });
+    expect(ran).toMatchObject({ stdout: "true\n", result: { exitCode: 0 } });
+    await other.close();
+  });
+
   it("shows more folders where the owner named them, to read alone", async () => {
     const toolchain = join(fixture.outside, "toolchain");
     mkdirSync(toolchain);

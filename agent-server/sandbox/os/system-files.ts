@@ -20,7 +20,7 @@ const files = [
 ];
 const folders = ["alternatives", "ca-certificates", "crypto-policies", "fonts", "pki/ca-trust", "pki/tls/certs", "ssl/certs"];
 /** Settings of language runtimes, whose programs link to them. */
-const languages = /^(?:dotnet|java|maven|perl|php|python|ruby)[-\d.]*$/;
+const languages = /^(?:(?:dotnet|maven|perl|php|python|ruby)[-\d.]*|java[-.\w]*)$/;
 
 /** The /etc folder of commands. */
 export interface SystemFiles {

@@ -1,0 +1,92 @@
+import { readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Change } from "../../contract/changes.ts";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Changes } from "../changes/changes.ts";
+import type { WholeContent } from "../changes/whole-changes.ts";
+import { storeEntry } from "../checkpoints/checkpoint-entries.ts";
+import type { ObjectStore } from "../checkpoints/object-store.ts";
+import { type FilePath, readWhole } from "../file-operations.ts";
+import { decodeText, encodeText } from "../text/encoding.ts";
+import { type CurrentText, maxEditBytes, type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
+import type { LayerChange, LayerEntry } from "./layer-scan.ts";
+
+export interface ProposeDeps {
+  /** Absolute and resolved. */
+  readonly workspace: string;
+  readonly files: Pick<WorkspaceFiles, "current">;
+  readonly objects: ObjectStore;
+  readonly changes: Pick<Changes, "overlay" | "propose" | "proposeWhole">;
+}
+
+/** Where a change of a task comes from. */
+export interface ProposeFrom {
+  readonly questId: string | null;
+  readonly receiptId: string | null;
+  /** The upper folder of the task's layer. Its files are read, never the view's: a command that still runs could swap a folder for a link there. */
+  readonly upper: string;
+  /** The command, for the review. */
+  readonly origin: string;
+}
+
+/**
+ * Turns a changed source path of a task into a proposed change: a text is reviewed hunk by hunk, anything else as a whole.
+ * @returns null where the quest has proposed exactly this already
+ * @throws LancelotError when a file cannot be read.
+ */
+export async function proposeChange(deps: ProposeDeps, change: LayerChange, from: ProposeFrom): Promise<Change | null> {
+  const { path, before, after } = change;
+  const { questId, receiptId, origin } = from;
+  const file: TargetFile = { absolute: join(deps.workspace, path), display: path, asked: path, inside: true };
+  const now: FilePath = { absolute: join(from.upper, path), display: path };
+  const text = isText(before) && isText(after) ? await textChange(deps, file, now, after) : null;
+  if (text !== null) {
+    const mode = newMode(before, after);
+    const open = deps.changes.overlay(questId, file, text.current);
+    if (open.changeId !== null && !open.conflict && open.text === text.text && mode === null) return null;
+    return deps.changes.propose({ questId, receiptId, origin, file, ...text, ...(mode === null ? {} : { mode }) });
+  }
+  const images = { before: await contentOf(file, before, deps.objects), after: await contentOf(now, after, deps.objects) };
+  return deps.changes.proposeWhole({ questId, receiptId, origin, file, ...images });
+}
+
+function isText(entry: LayerEntry | null): boolean {
+  return entry === null || (entry.kind === "file" && entry.size <= maxEditBytes);
+}
+
+/** Both texts of a file; null when one is not text, or when the texts do not describe the change. */
+async function textChange(
+  { files }: ProposeDeps,
+  file: TargetFile,
+  now: FilePath,
+  after: LayerEntry | null,
+): Promise<{ current: CurrentText; text: string | null } | null> {
+  let current: CurrentText;
+  try {
+    current = await files.current(file);
+  } catch (error) {
+    if (error instanceof LancelotError && (error.code === "invalid_params" || error.code === "too_large")) return null;
+    throw error;
+  }
+  if (after === null) return { current, text: null };
+  const bytes = (await readWhole(now, maxEditBytes))?.bytes ?? null;
+  const decoded = bytes === null ? null : decodeText(bytes);
+  if (bytes === null || decoded === null) return null;
+  if (current.text === null) return { current: { ...current, encoding: decoded.encoding }, text: decoded.text };
+  // A change of the encoding or of permissions alone has no hunk.
+  const isSame = decoded.text === current.text;
+  return isSame || !encodeText(decoded.text, current.encoding).equals(bytes) ? null : { current, text: decoded.text };
+}
+
+/** The permissions that a file gets with its new text; null where it keeps those it has, or the usual ones. */
+function newMode(before: LayerEntry | null, after: LayerEntry | null): number | null {
+  if (after === null) return null;
+  const usual = before === null ? 0o666 & ~process.umask() : before.mode;
+  return after.mode === usual ? null : after.mode;
+}
+
+async function contentOf(path: FilePath, entry: LayerEntry | null, objects: ObjectStore): Promise<WholeContent> {
+  if (entry === null) return { image: null, size: 0 };
+  const { image, size } = await storeEntry(path, objects, true);
+  return entry.kind === "link" ? { image, size, linkTarget: readlinkSync(path.absolute) } : { image, size };
+}
