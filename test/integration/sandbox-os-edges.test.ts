@@ -178,6 +178,36 @@ describe("a work tree of another repository", () => {
   });
 });
 
+describe("commits in a repository that names nobody", () => {
+  const home = process.env["HOME"];
+  afterEach(() => {
+    process.env["HOME"] = home;
+  });
+
+  it.each([
+    [
+      "are the user's",
+      '[user]\n\tname = "Ann \\"A\\" Lee"\n\temail = ann@example.org\n[alias]\n\tx = !touch made\n',
+      'Ann "A" Lee <ann@example.org>\n',
+    ],
+    ["fail where the user's settings name nobody, too", "[core]\n\teditor = true\n", ""],
+  ])("%s, without any other setting of the user", async (_name, settings, author) => {
+    process.env["HOME"] = fixture.outside;
+    writeFileSync(join(fixture.outside, ".gitconfig"), settings);
+    rmSync(join(fixture.workspace, ".git"), { recursive: true });
+    git(fixture.workspace, "init", "-q");
+    const other = openOsShell(fixture);
+    const ran = await runIn(
+      other,
+      fixture.workspace,
+      "git add README.md; git commit -qm one 2>/dev/null && git log --format='%an <%ae>'; git x; true",
+    );
+    expect(ran.stdout).toBe(author);
+    expect(existsSync(join(fixture.workspace, "made"))).toBe(false);
+    await other.close();
+  });
+});
+
 describe("limits", () => {
   it("hold for all processes together, not for each", async () => {
     // Each of them keeps to the limit.

@@ -9,6 +9,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
+import { gitIdentitySettings } from "../git-identity.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
@@ -62,7 +63,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   const groups = process.getuid?.() === 0 ? findControlGroups() : null;
   const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
   let found: BubblewrapInfo | null = null;
-  let prepared: Prepared | null = null;
+  let prepared: Promise<Prepared> | null = null;
   const pipes = createPipeMaker(folder);
 
   async function inspect(signal?: AbortSignal): Promise<BubblewrapInfo> {
@@ -117,13 +118,13 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   }
 
   /** The sandbox's /etc and the system call filter, created once. */
-  function prepare(): Prepared {
+  async function prepare(): Promise<Prepared> {
     sweep(folder);
     const { uid, gid } = identityInside(deps.workspace);
     const filter = seccompFilter(process.arch);
     const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
     if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
-    return { systemFiles: makeSystemFiles(uid, gid), seccomp };
+    return { systemFiles: makeSystemFiles(uid, gid, await gitIdentitySettings(new AbortController().signal)), seccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -147,7 +148,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
-    const { systemFiles, seccomp } = (prepared ??= prepare());
+    const { systemFiles, seccomp } = await (prepared ??= prepare().catch((error: unknown) => {
+      prepared = null;
+      throw error;
+    }));
     const { view } = command;
     // Nothing in a view reaches the workspace by itself, so all of it is writable.
     const { mounts, missing } =
@@ -300,9 +304,11 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
       await pipes.close();
-      if (prepared !== null) rmSync(prepared.systemFiles.folder, { recursive: true, force: true });
-      if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
+      const made = await prepared?.catch(() => null);
       prepared = null;
+      if (made === null || made === undefined) return;
+      rmSync(made.systemFiles.folder, { recursive: true, force: true });
+      if (made.seccomp !== null) rmSync(made.seccomp, { force: true });
     },
   };
 

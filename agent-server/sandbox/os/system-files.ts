@@ -34,8 +34,9 @@ export interface SystemFiles {
  * Creates the /etc folder of commands: copies of small public files, mount points for system folders, and a user database that contains
  * only the
  * command's user. One folder, because every mount takes time.
+ * @param gitSettings the text of its git configuration
  */
-export function makeSystemFiles(uid: number, gid: number): SystemFiles {
+export function makeSystemFiles(uid: number, gid: number, gitSettings: string): SystemFiles {
   const folder = makeTemporaryFolder("etc");
   for (const name of files) {
     try {
@@ -57,6 +58,7 @@ export function makeSystemFiles(uid: number, gid: number): SystemFiles {
   const own = {
     passwd: `lancelot:x:${uid}:${gid}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
     group: `lancelot:x:${gid}:\nnogroup:x:65534:\n`,
+    gitconfig: gitSettings,
     hosts: "127.0.0.1 localhost lancelot\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
   };

@@ -1,4 +1,15 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -109,6 +120,8 @@ describe("a change of a task as a proposal", () => {
     const change: LayerChange = { path: "dir/secret.txt", before: null, after: { kind: "file", mode: 0o644, size: 7 } };
     const { workspace, execution } = fixture.tools;
     const deps = { workspace: fixture.workspace, files: workspace.files, objects: workspace.objects, changes: execution.changes };
-    await expect(proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "x" })).rejects.toMatchObject({ code: "denied" });
+    await expect(proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "x" })).rejects.toMatchObject({
+      code: "denied",
+    });
   });
 });
