@@ -237,8 +237,8 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
   function program(name: string, script: string): string {
     const real = name === "rg" ? ripgrepPath : execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
     const file = join(faulty, name);
-    writeFileSync(file, `#!/bin/sh\n${script}\nexec ${real} "$@"\n`);
-    chmodSync(file, 0o755);
+    // Another process writes it: a program that this one starts meanwhile would hold the file open, and the system runs no such file.
+    execFileSync("sh", ["-c", 'cat > "$1" && chmod 755 "$1"', "sh", file], { input: `#!/bin/sh\n${script}\nexec ${real} "$@"\n` });
     return file;
   }
   function open(rg = ripgrepPath) {

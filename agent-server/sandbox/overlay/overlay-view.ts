@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
+import { overlaps, prepareFolders, temporaryName } from "./overlay-folders.ts";
 
 export interface OverlayOptions {
   /**
@@ -27,7 +27,6 @@ const mountWithin = 10_000;
 const endWithin = 2_000;
 /** Maximum length of an error message that is kept. */
 const maxProblem = 2_000;
-const temporary = "tmp";
 
 /**
  * Runs in the task's folder: mounts each layer, given as its name and the folder to show, and the temporary folder; then waits until
@@ -37,10 +36,10 @@ const temporary = "tmp";
 const script = `
 while [ $# -gt 0 ]; do
   mount -c --rbind "$2" "$1/lower" || exit 1
-  mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,userxattr" "$2" || exit 1
+  mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,userxattr,volatile" "$2" || exit 1
   shift 2
 done
-mount -c --bind ${temporary} ${temporaryInView} || exit 1
+mount -c --bind ${temporaryName} ${temporaryInView} || exit 1
 cd /
 printf ready
 read -r end
@@ -52,7 +51,9 @@ exit 0`;
  * @throws LancelotError `unavailable`, with what the system said, where overlays cannot be mounted.
  */
 export async function openOverlayView({ folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
-  prepareFolders(folder, layers, owner);
+  if (overlaps(folder, layers))
+    throw new LancelotError("unavailable", "Lancelot's data folder lies in the workspace, so the workspace cannot be shown copy-on-write.");
+  const wasReset = prepareFolders({ folder, layers, env, owner });
   const asRoot = process.getuid?.() === 0;
   const words = layers.flatMap(({ name, lower }) => [name, lower]);
   const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", ...words], {
@@ -76,6 +77,7 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
   return {
     folder,
     layers,
+    wasReset,
     upper: ({ name }) => join(folder, name, "upper"),
     merged: ({ lower }) => `/proc/${pid}/root${lower}`,
     enter: ["nsenter", "-t", pid, "-m", ...(asRoot ? becoming(owner) : ["-U", "--preserve-credentials"]), "--"],
@@ -92,31 +94,6 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
 /** Words by which `nsenter` changes to a user and drops all groups. */
 function becoming(owner: OverlayOptions["owner"]): string[] {
   return owner === undefined ? [] : ["-S", String(owner.uid), "-G", String(owner.gid)];
-}
-
-/** Creates what is missing. A merged folder takes mode and owner of the upper one, so these are the shown folder's. */
-function prepareFolders(folder: string, layers: readonly OverlayLayer[], owner: OverlayOptions["owner"]): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const own = (path: string): void => {
-    if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
-  };
-  const make = (path: string, mode: number): boolean => {
-    if (existsSync(path)) return false;
-    mkdirSync(path, { mode: 0o700 });
-    chmodSync(path, mode);
-    own(path);
-    return true;
-  };
-  own(folder);
-  make(join(folder, temporary), 0o1777);
-  make(join(folder, temporary, "home"), 0o700);
-  for (const { name, lower } of layers) {
-    make(join(folder, name), 0o700);
-    for (const part of ["lower", "work"]) make(join(folder, name, part), 0o700);
-    const { mode, uid, gid } = statSync(lower);
-    const upper = join(folder, name, "upper");
-    if (make(upper, mode & 0o7777) && process.getuid?.() === 0) chownSync(upper, uid, gid);
-  }
 }
 
 /** Resolves when the process reports that everything is mounted. */

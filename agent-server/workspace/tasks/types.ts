@@ -14,6 +14,8 @@ export interface OverlayView {
   /** The task's folder. */
   readonly folder: string;
   readonly layers: readonly OverlayLayer[];
+  /** True when what an earlier view wrote was discarded, because the system stopped before it reached the disk. */
+  readonly wasReset: boolean;
   /** What was written in a layer: its files, and a character device 0:0 for each deleted entry. */
   upper(layer: OverlayLayer): string;
   /** The merged folder, as this process reaches it. Writing there has the same effect as a command's writing. */

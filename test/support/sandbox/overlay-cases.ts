@@ -22,7 +22,7 @@ export function overlayCases(who: string): void {
         await view.close();
         // The system's own folder there is closed to its user, too.
         const own = join(view.folder, "workspace/work/work");
-        if (existsSync(own)) chmodSync(own, 0o700);
+        for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
       }
       await shell.close();
       fixture.close();
@@ -98,6 +98,25 @@ export function overlayCases(who: string): void {
       const ran = await runIn(shell, fixture.workspace, "sleep 300 & sleep 300", { view, timeoutMs: 1_000 });
       expect(ran.result.ended).toBe("timeout");
       expect((await run(view, "echo on")).stdout).toBe("on\n");
+    });
+
+    it("begin anew after the system stopped, and say so; after a host that was killed they go on", async () => {
+      const folder = join(fixture.dataDir, "tasks", "seven");
+      const view = await open("seven");
+      await run(view, "echo kept > kept");
+      await view.close();
+      const next = await open("seven");
+      expect([next.wasReset, (await run(next, "cat kept")).stdout]).toEqual([false, "kept\n"]);
+      await next.close();
+      writeFileSync(join(folder, "workspace/boot"), "another start of the system");
+      const last = await open("seven");
+      expect([last.wasReset, (await run(last, "ls kept 2>/dev/null; ls")).stdout]).toEqual([true, expect.not.stringContaining("kept")]);
+    });
+
+    it("have no view where the data folder lies in the workspace", async () => {
+      const inside = shell.openView?.({ folder: join(fixture.workspace, "data/tasks/one"), layers: [layer()] });
+      await expect(inside).rejects.toMatchObject({ code: "unavailable" });
+      expect(existsSync(join(fixture.workspace, "data"))).toBe(false);
     });
 
     it("cannot run once the view is closed", async () => {

@@ -1,0 +1,67 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OverlayLayer } from "../../workspace/workspace.ts";
+import type { OverlayOptions } from "./overlay-view.ts";
+
+/** The folder of a task that its commands see as /tmp; it contains their home folder. */
+export const temporaryName = "tmp";
+
+/** Records the start of the system during which a layer was last mounted. */
+const bootFile = "boot";
+
+/**
+ * Creates what a view needs in the task's folder, and frees layers for another mount. A merged folder takes mode and owner of the upper
+ * one, so these are the shown folder's.
+ * @returns whether the contents of a layer were discarded, because the system stopped before they reached the disk
+ */
+export function prepareFolders({ folder, layers, owner }: OverlayOptions): boolean {
+  const own = (path: string): void => {
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  };
+  const make = (path: string, mode: number): boolean => {
+    if (existsSync(path)) return false;
+    mkdirSync(path, { mode: 0o700 });
+    chmodSync(path, mode);
+    own(path);
+    return true;
+  };
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  own(folder);
+  make(join(folder, temporaryName), 0o1777);
+  make(join(folder, temporaryName, "home"), 0o700);
+  let wasReset = false;
+  for (const { name, lower } of layers) {
+    const layer = join(folder, name);
+    make(layer, 0o700);
+    wasReset = release(layer) || wasReset;
+    for (const part of ["lower", "work"]) make(join(layer, part), 0o700);
+    const { mode, uid, gid } = statSync(lower);
+    const upper = join(layer, "upper");
+    if (make(upper, mode & 0o7777) && process.getuid?.() === 0) chownSync(upper, uid, gid);
+  }
+  return wasReset;
+}
+
+/**
+ * Removes the mark that a layer was mounted. It is mounted without waiting for the disk, so the system refuses to mount it again until
+ * somebody has judged whether its contents are whole: they are as long as the system has not started again since.
+ * @returns whether the contents were discarded
+ */
+function release(layer: string): boolean {
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const own = join(layer, "work", "work");
+  const mark = join(layer, bootFile);
+  const isWhole = !existsSync(mark) || readFileSync(mark, "utf8") === boot;
+  // The system closes its folders there to everybody.
+  for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
+  rmSync(own, { recursive: true, force: true });
+  if (!isWhole) rmSync(join(layer, "upper"), { recursive: true, force: true });
+  writeFileSync(mark, boot, { mode: 0o600 });
+  return !isWhole;
+}
+
+/** True when two layers of a task would show the same folder, or one of them a folder that contains the task's own. */
+export function overlaps(folder: string, layers: readonly OverlayLayer[]): boolean {
+  const holds = (outer: string, inner: string): boolean => inner === outer || inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
+  return layers.some(({ lower }, at) => holds(lower, folder) || layers.some((other, index) => index !== at && holds(lower, other.lower)));
+}
