@@ -8,12 +8,14 @@ import {
   type Checkpoints,
   decodeText,
   describeReversals,
+  displayPath,
   type FileOutcome,
   fileOutcomesOf,
   fileProvider,
   imageOf,
   inOrder,
   inWaves,
+  isNamedAsShown,
   type ObjectStore,
   type PathLocks,
   type Plan,
@@ -97,7 +99,7 @@ export function createRestore(deps: {
 
   async function write({ file, current, target, unsaved }: Reversal, throughEditor: boolean) {
     const bytes = target === null || target.kind !== undefined ? null : await objects.get(target.hash);
-    const plain = (current === null || current.kind === undefined) && (target === null || target.kind === undefined);
+    const plain = (current?.kind ?? target?.kind) === undefined && isNamedAsShown(file);
     const sameMode = current === null || target === null || current.mode === target.mode;
     // Text is written through the editor, so that the editor's own undo works. Modes and other bytes are written to the disk.
     const writable = current !== null && (current.mode & ownerWrite) !== 0;
@@ -299,19 +301,21 @@ export function createRestore(deps: {
 }
 
 /**
- * The intent to restore an entry. For a link or a folder, policy judges the parent folder, because the target of the link is not
- * written. For entries below a folder that is restored first, it judges the parent of that folder.
+ * The intent to restore an entry. For a link, and for a folder that is created or removed, policy judges the parent folder, because the
+ * target of the link is not written. Where the plan names another folder, it judges that one.
  */
-function stepOf({ file, current, target, below }: Pick<Reversal, "file" | "current" | "target" | "below">): IntentSpec {
+function stepOf({ file, current, target }: Pick<Reversal, "file" | "current" | "target">): IntentSpec {
   const action = target === null ? "delete" : "write";
-  if (below === undefined && current?.kind === undefined && target?.kind === undefined)
+  const isFile = current?.kind === undefined && target?.kind === undefined;
+  const isFolderMode = current?.kind === "folder" && target?.kind === "folder";
+  if (file.asked === file.absolute && (isFile || isFolderMode))
     return { capability: "file_ops", action, args: { path: file.asked, absolute: file.absolute } };
-  const above = dirname(below ?? file.absolute);
-  return { capability: "file_ops", action: "write", args: { path: above, absolute: above, entry: basename(file.absolute) } };
+  const above = file.asked === file.absolute ? dirname(file.absolute) : file.asked;
+  return { capability: "file_ops", action: "write", args: { path: above, absolute: above, entry: displayPath(basename(file.absolute)) } };
 }
 
 function hashOf(image: Reversal["current"]): string | null {
-  return image === null || image.kind === "folder" ? null : image.hash;
+  return image === null || image.hash === "" ? null : image.hash;
 }
 
 function removedMessage(at: string): string {

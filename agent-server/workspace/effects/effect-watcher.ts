@@ -11,6 +11,8 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { createCommandCheckpointStore, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
+import { isRestorable } from "../checkpoints/restore-plan.ts";
+import { diskPath } from "../byte-path.ts";
 import { sameIndex } from "../checkpoints/repository-state.ts";
 import { type Effects, type CommandChanges, commandChangesOutputs, type WatchOptions } from "./effects.ts";
 import { compare } from "./tree-compare.ts";
@@ -20,7 +22,7 @@ import { protection } from "./protected-files.ts";
 import { type ReportedChange, report } from "./effect-report.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { loadTree, saveTree } from "./tree-file.ts";
-import { type Folder, setFlags } from "./file-tree.ts";
+import { type Folder, folderAt, setFlags } from "./file-tree.ts";
 import { createTurns } from "./write-turns.ts";
 import { walk, type Walked } from "./tree-walk.ts";
 
@@ -76,7 +78,8 @@ export function createEffects(deps: EffectsDeps): Effects {
     onProgress?.("Scanning the workspace so that changes can be undone");
     const index = await loadTree(indexFile);
     const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
-    await captureContents(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
+    const limits = { workspace, objects, settings: deps.settings() };
+    await captureContents(walked, limits, { signal, hashAll: false, store: true, onProgress }).finally(walked.release);
     await saveTree(manifestOf(id), walked.root);
     // If another window collected the index meanwhile, the contents it refers to may be deleted. From here on the manifest protects them.
     if (index !== null && !existsSync(indexFile)) return scanBefore(id, of);
@@ -107,12 +110,12 @@ export function createEffects(deps: EffectsDeps): Effects {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
     const options = { workspace, objects, settings: deps.settings() };
     try {
-      await captureContents(walked, options, { hashAll: true, store: true });
+      await captureContents(walked, options, { hashAll: true, store: true }).finally(walked.release);
     } catch (error) {
       if (!isFull(error)) throw error;
       log("the disk is full: only hashes of the changed files are stored", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-      await captureContents(again, options, { hashAll: true, store: false });
+      await captureContents(again, options, { hashAll: true, store: false }).finally(again.release);
       return again;
     }
     return walked;
@@ -144,9 +147,9 @@ export function createEffects(deps: EffectsDeps): Effects {
     );
     forget(after.root, revertResult.done);
     const found = ownChanges
-      .filter(({ change }) => !isAddedObject(change, repositories))
+      .filter(({ change }) => !isAddedObject(change, before))
       .map(({ change, shared }): ReportedChange => ({ change, reverted: revertResult.done.has(change), lost: lossReason(change, shared) }));
-    const kept = found.filter(({ change, reverted }) => !change.odd && (!reverted || change.before?.kind === "folder"));
+    const kept = found.filter(({ change, reverted }) => !reverted || change.before?.kind === "folder");
     if (kept.length === 0) commands.discard(of.id);
     else
       commands.fill(
@@ -171,10 +174,9 @@ export function createEffects(deps: EffectsDeps): Effects {
     return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
   }
 
-  /** True unless the path gate refuses the name. Entries that block the path are restored with it. */
+  /** True unless the path gate refuses the location. Entries that block the path are restored with it. */
   function restorable(path: string): boolean {
-    const resolved = governance.resolvePath(join(workspace, path));
-    return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
+    return isRestorable(governance.resolvePath(join(workspace, path)));
   }
 
   async function recoverNow(): Promise<number> {
@@ -271,15 +273,15 @@ function forget(root: Folder, changes: Iterable<{ readonly path: string }>): voi
   for (const { path } of changes) {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
-    const inner = parts.reduce<Folder | undefined>((at, part) => at?.folders.get(part), root);
+    const inner = folderAt(root, parts.join("/"));
     const at = inner?.names.indexOf(name) ?? -1;
-    if (inner !== undefined && at !== -1) setFlags({ folder: inner, at }, 0);
+    if (inner !== null && at !== -1) setFlags({ folder: inner, at }, 0);
   }
 }
 
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(diskPath(path), "utf8");
   } catch {
     return null;
   }
