@@ -87,9 +87,9 @@ async function openFile(absolute: string, flags: number, isOwn: boolean): Promis
  * Reads a complete file; null when it does not exist.
  * @throws LancelotError `too_large` above `maxBytes`.
  */
-export async function readWhole(path: FilePath, maxBytes: number): Promise<FileContent | null> {
+export async function readWhole(path: FilePath, maxBytes: number, options?: ReadOptions): Promise<FileContent | null> {
   if ((await statPath(path)) === null) return null;
-  const { handle, stats } = await openForReading(path);
+  const { handle, stats } = await openForReading(path, options);
   try {
     if (stats.size > maxBytes) {
       throw new LancelotError(

@@ -7,7 +7,7 @@ import { diskPath } from "../byte-path.ts";
 import { type FileImage, isSpecial, specialKind } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { errno, fileError } from "../file-errors.ts";
-import { changeMode, type FilePath, hashFile, openForReading, realPath, removeFile, statPath, writeAtomic } from "../file-operations.ts";
+import { changeMode, type FilePath, hashFile, openForReading, readWhole, realPath, removeFile, statPath, writeAtomic } from "../file-operations.ts";
 import { folderMode, isRefused, setMode, withAccess } from "../folder-access.ts";
 import { sha256 } from "../text/encoding.ts";
 
@@ -52,6 +52,12 @@ async function storeFile(path: FilePath, objects: ObjectStore, isOwn: boolean): 
   } finally {
     await handle.close();
   }
+}
+
+/** The bytes of a file, also when its permissions or those of a folder above refuse the user; null when it does not exist. */
+export async function readOwn(path: FilePath): Promise<Buffer | null> {
+  const content = await withAccess(path.absolute, () => readWhole(path, Number.MAX_SAFE_INTEGER, { isOwn: true }));
+  return content?.bytes ?? null;
 }
 
 /** The image of a folder or a special file; null for others. */

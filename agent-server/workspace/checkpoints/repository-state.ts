@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { readOwn } from "./checkpoint-entries.ts";
 import type { FileImage } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Refusal, Reversal } from "./restore-plan.ts";
 import { diskPath } from "../byte-path.ts";
-import { readWhole } from "../file-operations.ts";
 import { openGit } from "../git/git.ts";
 import { sha256 } from "../text/encoding.ts";
 
@@ -111,8 +111,8 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
   if (first === undefined || last?.after === undefined || last.after === null || touches.some(({ lost }) => lost !== null)) return null;
   const workTree = join(group.absolute, "..");
   const load = (image: FileImage | undefined) => (image === undefined || image === null ? null : objects.get(image.hash));
-  const now = (await readWhole(first.path, Number.MAX_SAFE_INTEGER).catch(() => null))?.bytes;
-  if (now === undefined) return null;
+  const now = await readOwn(first.path).catch(() => null);
+  if (now === null) return null;
   // Each command must have started from the state that the previous one left.
   for (const [at, touch] of touches.entries()) {
     const [left, found] = [await load(touch.after), at + 1 === touches.length ? now : await load(touches[at + 1]?.before)];
@@ -127,6 +127,6 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
 async function grew({ file, current, target }: Reversal, objects: ObjectStore): Promise<boolean> {
   if (current === null || target === null || current.kind !== undefined || target.kind !== undefined) return false;
   const then = await objects.get(target.hash);
-  const now = await readFile(diskPath(file.absolute)).catch(() => null);
+  const now = await readOwn(file).catch(() => null);
   return now !== null && now.byteLength > then.byteLength && now.subarray(0, then.byteLength).equals(then);
 }

@@ -1,8 +1,8 @@
+import { readOwn } from "./checkpoint-entries.ts";
 import { type FileImage, isSpecial } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Reversal } from "./restore-plan.ts";
 import { displayPath, fromBytes } from "../byte-path.ts";
-import { readWhole } from "../file-operations.ts";
 import { decodeText } from "../text/encoding.ts";
 import { unifiedDiff } from "../text/hunks.ts";
 
@@ -31,7 +31,7 @@ async function describe(reversal: Reversal, objects: ObjectStore): Promise<strin
   const { file, current, target, unsaved } = reversal;
   const path = file.display;
   if (current?.kind === "folder" || isSpecial(current?.kind) || target?.hash === "") return `(${wordOf(reversal)})\n`;
-  const now = current === null ? null : current.kind === "link" ? null : ((await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? null);
+  const now = current === null ? null : current.kind === "link" ? null : await readOwn(file);
   const then = target === null ? null : await objects.get(target.hash);
   if (current?.kind === "link" || target?.kind === "link") {
     const to = target?.kind === "link" && then !== null ? ` to ${displayPath(fromBytes(then))}` : "";

@@ -4,10 +4,9 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { CheckpointFile } from "./checkpoints.ts";
 import { type FileImage, isSpecial } from "./file-image.ts";
-import { imageOf, notCreated, sameImage } from "./checkpoint-entries.ts";
+import { imageOf, notCreated, readOwn, sameImage } from "./checkpoint-entries.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { diskPath, displayPath, fromBytes } from "../byte-path.ts";
-import { readWhole } from "../file-operations.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "../text/encoding.ts";
 import { mergeFiles } from "../text/three-way-merge.ts";
 import type { TargetFile, WorkspaceFiles } from "../workspace-files.ts";
@@ -190,7 +189,7 @@ function existsWithExactName(absolute: string): boolean {
 }
 
 async function bytesOf(file: TargetFile): Promise<Buffer> {
-  return (await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? Buffer.alloc(0);
+  return (await readOwn(file)) ?? Buffer.alloc(0);
 }
 
 /** Reverts the touches of one file from its current state. `unsaved`: its bytes in the editor, when they differ from the disk. */
