@@ -73,6 +73,21 @@ export async function withAccess<T>(absolute: string, work: () => Promise<T>): P
   }
 }
 
+/** The same for work that does not wait. */
+export function withAccessSync<T>(absolute: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  const folders = holdAbove(absolute);
+  try {
+    return work();
+  } finally {
+    releaseFolders(folders);
+  }
+}
+
 /** Makes a file of this user readable that its own permissions make unreadable. @returns restores the permissions */
 export function grantRead(absolute: string): () => void {
   const stats = lstatSync(diskPath(absolute));

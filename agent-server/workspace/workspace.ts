@@ -39,6 +39,7 @@ export {
   readWhole,
   statPath,
 } from "./file-operations.ts";
+export { withAccessSync } from "./folder-access.ts";
 export { stagingFolder, sweepStaging } from "./git/clone-staging.ts";
 export { type Repository, assertNoLinks, findRepository, isBelow, operationInProgress } from "./git/git-repository.ts";
 export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-settings.ts";
