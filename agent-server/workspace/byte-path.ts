@@ -1,3 +1,5 @@
+import { realpath } from "node:fs/promises";
+
 /**
  * Paths of any bytes as text. Linux names are bytes, not text: a valid UTF-8 path is itself, and every other byte becomes NUL and two hex
  * digits. No name contains NUL, so this is reversible, and node:fs refuses a path that was not converted back.
@@ -22,6 +24,11 @@ export function diskPath(path: string): string | Buffer {
   if (!path.includes("\0")) return path;
   const parts = path.split(escaped).map((part, index) => Buffer.from(part, index % 2 === 0 ? "utf8" : "hex"));
   return Buffer.concat(parts);
+}
+
+/** A path with every link resolved, as the system spells it. */
+export async function realPath(path: string): Promise<string> {
+  return fromBytes(await realpath(diskPath(path), { encoding: "buffer" }));
 }
 
 /** The bytes of a path. */

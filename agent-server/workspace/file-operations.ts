@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, realpathSync, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, readlink, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { formatBytes } from "./text/output-bounds.ts";
-import { diskPath, fromBytes } from "./byte-path.ts";
+import { diskPath, fromBytes, realPath } from "./byte-path.ts";
 import { errno, fileError } from "./file-errors.ts";
-import { grantRead, isRefused } from "./folder-access.ts";
+import { openOwn } from "./folder-access.ts";
 
 /** A file's display name, and the resolved path from the path gate. Only the resolved path is ever opened. */
 export interface FilePath {
@@ -53,7 +53,8 @@ export interface ReadOptions {
 export async function openForReading(path: FilePath, { isOwn = false }: ReadOptions = {}): Promise<{ handle: FileHandle; stats: Stats }> {
   let handle: FileHandle;
   try {
-    handle = await openFile(path.absolute, constants.O_RDONLY | noFollow | nonBlock, isOwn);
+    const flags = constants.O_RDONLY | noFollow | nonBlock;
+    handle = isOwn ? await openOwn(path.absolute, flags) : await open(diskPath(path.absolute), flags);
   } catch (error) {
     throw fileError(error, path.display);
   }
@@ -66,20 +67,6 @@ export async function openForReading(path: FilePath, { isOwn = false }: ReadOpti
   } catch (error) {
     await handle.close();
     throw fileError(error, path.display);
-  }
-}
-
-async function openFile(absolute: string, flags: number, isOwn: boolean): Promise<FileHandle> {
-  try {
-    return await open(diskPath(absolute), flags);
-  } catch (error) {
-    if (!isOwn || !isRefused(error)) throw error;
-  }
-  const restore = grantRead(absolute);
-  try {
-    return await open(diskPath(absolute), flags);
-  } finally {
-    restore();
   }
 }
 
@@ -290,11 +277,6 @@ async function isRespelled(handle: FileHandle, found: string, expected: string):
   const [opened, named] = [await handle.stat({ bigint: true }), await lstat(expected, { bigint: true })];
   // Resolves every part of the path but keeps the given spelling, unlike the system's own resolution.
   return opened.ino === named.ino && opened.dev === named.dev && realpathSync(expected) === expected;
-}
-
-/** A path with every link resolved, as the system spells it. */
-export async function realPath(path: string): Promise<string> {
-  return fromBytes(await realpath(diskPath(path), { encoding: "buffer" }));
 }
 
 function spelled(path: string): string {

@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { diskPath } from "./byte-path.ts";
@@ -88,8 +89,38 @@ export function withAccessSync<T>(absolute: string, work: () => T): T {
   }
 }
 
-/** Makes a file of this user readable that its own permissions make unreadable. @returns restores the permissions */
-export function grantRead(absolute: string): () => void {
+/** Opens a file, also when its permissions refuse this user as its owner. They stay as they are. */
+export async function openOwn(absolute: string, flags: number): Promise<FileHandle> {
+  try {
+    return await open(diskPath(absolute), flags);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  const restore = grantRead(absolute);
+  try {
+    return await open(diskPath(absolute), flags);
+  } finally {
+    restore();
+  }
+}
+
+/** The same without waiting. @returns the descriptor */
+export function openOwnSync(absolute: string, flags: number): number {
+  try {
+    return openSync(diskPath(absolute), flags);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+  }
+  const restore = grantRead(absolute);
+  try {
+    return openSync(diskPath(absolute), flags);
+  } finally {
+    restore();
+  }
+}
+
+/** @returns restores the permissions */
+function grantRead(absolute: string): () => void {
   const stats = lstatSync(diskPath(absolute));
   if (!stats.isFile()) return () => undefined;
   chmodEntry(absolute, stats.mode | 0o400);

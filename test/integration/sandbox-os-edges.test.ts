@@ -44,20 +44,23 @@ const git = (cwd: string, ...args: string[]) =>
   });
 
 describe("permissions that a command takes away", () => {
-  it.each([".git", ".vscode", ".git .vscode"])("of %s: later commands run, none writes there, and no placeholder stays", async (folders) => {
-    const names = () => readdirSync(fixture.workspace, { recursive: true }).map(String).toSorted();
-    const before = names();
-    await run(`chmod -R 000 ${folders}`);
-    const first = folders.split(" ")[0] ?? "";
-    for (const round of ["one", "two"]) {
-      const next = await run(`echo ${round}; chmod 755 ${folders}; echo x > ${first}/planted; mkdir ${first}/hooks; true`);
-      expect(next).toMatchObject({ stdout: `${round}\n`, result: { ended: "exit", exitCode: 0 } });
-    }
-    for (const folder of folders.split(" ")) chmodSync(join(fixture.workspace, folder), 0o755);
-    expect(names()).toEqual(before);
-    expect(await run(`echo x > .git/config`)).not.toMatchObject({ result: { exitCode: 0 } });
-    expect(names()).toEqual(before);
-  });
+  it.each([".git", ".vscode", ".git .vscode"])(
+    "of %s: later commands run, none writes there, and no placeholder stays",
+    async (folders) => {
+      const names = () => readdirSync(fixture.workspace, { recursive: true }).map(String).toSorted();
+      const before = names();
+      await run(`chmod -R 000 ${folders}`);
+      const first = folders.split(" ")[0] ?? "";
+      for (const round of ["one", "two"]) {
+        const next = await run(`echo ${round}; chmod 755 ${folders}; echo x > ${first}/planted; mkdir ${first}/hooks; true`);
+        expect(next).toMatchObject({ stdout: `${round}\n`, result: { ended: "exit", exitCode: 0 } });
+      }
+      for (const folder of folders.split(" ")) chmodSync(join(fixture.workspace, folder), 0o755);
+      expect(names()).toEqual(before);
+      expect(await run(`echo x > .git/config`)).not.toMatchObject({ result: { exitCode: 0 } });
+      expect(names()).toEqual(before);
+    },
+  );
 
   it("a folder that became read-only still gets its placeholders, and stays as it is", async () => {
     const folder = join(fixture.workspace, ".git");

@@ -136,4 +136,3 @@ function remove(path: string): boolean {
     return ["ENOENT", "ENOTDIR", "ENOTEMPTY", "EEXIST"].includes(String((error as NodeJS.ErrnoException).code));
   }
 }
-

@@ -3,11 +3,11 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { diskPath } from "../byte-path.ts";
+import { diskPath, realPath } from "../byte-path.ts";
 import { type FileImage, isSpecial, specialKind } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { errno, fileError } from "../file-errors.ts";
-import { changeMode, type FilePath, hashFile, openForReading, readWhole, realPath, removeFile, statPath, writeAtomic } from "../file-operations.ts";
+import { changeMode, type FilePath, hashFile, openForReading, readWhole, removeFile, statPath, writeAtomic } from "../file-operations.ts";
 import { folderMode, isRefused, setMode, withAccess } from "../folder-access.ts";
 import { sha256 } from "../text/encoding.ts";
 

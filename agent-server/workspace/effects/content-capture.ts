@@ -1,11 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, readlinkSync, readSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { diskPath } from "../byte-path.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { PackWriter } from "../checkpoints/object-packs.ts";
 import { hashFile, openForReading } from "../file-operations.ts";
-import { grantRead, isRefused } from "../folder-access.ts";
+import { openOwnSync } from "../folder-access.ts";
 import { sha256 } from "../text/encoding.ts";
 import { retentionClasses } from "./retention-class.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
@@ -135,7 +135,7 @@ interface Read {
 
 function readSmall(path: string): Read | null {
   const at = Date.now();
-  const file = openOwn(path);
+  const file = openOwnSync(path, constants.O_RDONLY | noFollow | nonBlock);
   try {
     const before = fstatSync(file);
     if (!before.isFile() || before.size > largeBytes * 4) return null;
@@ -150,21 +150,6 @@ function readSmall(path: string): Read | null {
     return { stats, bytes, hash: sha256(bytes), steady, at };
   } finally {
     closeSync(file);
-  }
-}
-
-function openOwn(path: string): number {
-  const flags = constants.O_RDONLY | noFollow | nonBlock;
-  try {
-    return openSync(diskPath(path), flags);
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-  }
-  const restore = grantRead(path);
-  try {
-    return openSync(diskPath(path), flags);
-  } finally {
-    restore();
   }
 }
 

@@ -42,6 +42,8 @@ export interface EffectsDeps {
   readonly log: Log;
 }
 
+/** Time (ms) a command waits for an earlier one that may still run. */
+const settleWithin = 5_000;
 /** Interval (ms) at which a window checks whether another window's command has ended. */
 const otherWindowPoll = 250;
 
@@ -50,6 +52,8 @@ export function createEffects(deps: EffectsDeps): Effects {
   const commands = createCommandCheckpointStore({ storage, workspace, now: deps.now });
   const turns = createTurns();
   const active = new Set<string>();
+  /** Commands of this window that may still run although their actions are over. */
+  const unsettled = new Map<string, Promise<void>>();
   const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
   const indexFile = join(folder, "index.tree");
   const manifestOf = (id: string) => join(folder, `${id}.tree`);
@@ -179,6 +183,41 @@ export function createEffects(deps: EffectsDeps): Effects {
     return isRestorable(governance.resolvePath(join(workspace, path)));
   }
 
+  /** Completes the observation of a command whose action is over, with a receipt of its own. */
+  async function completeLate(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<void> {
+    const receiptId = ledger.open({
+      actionType: "system",
+      actionName: "effects.recover",
+      inputs: { checkpointId: of.id },
+      riskTier: "T1",
+      parentId: of.receiptId,
+      questId: of.questId,
+    });
+    try {
+      const watched = await complete(of, before, closed, approved);
+      const { checkpointId } = watched;
+      const outputs = { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) };
+      ledger.close(receiptId, { status: "success", outputs });
+    } catch (error) {
+      const errorMessage = "The changes of an interrupted command could not be determined. Lancelot retries later.";
+      ledger.close(receiptId, { status: "failure", errorMessage });
+      throw error;
+    }
+  }
+
+  /** Waits a moment for commands that may still run. @throws LancelotError `unavailable` when they do. */
+  async function untilSettled(signal: AbortSignal, onProgress: WatchOptions["onProgress"]): Promise<void> {
+    if (unsettled.size === 0) return;
+    onProgress?.("Waiting for an earlier command to end, whose container engine stopped responding");
+    await Promise.race([Promise.all(unsettled.values()), wait(settleWithin, undefined, { signal, ref: false })]).catch(() => undefined);
+    if (signal.aborted) throw new LancelotError("cancelled", "Stopped while waiting for an earlier command to end. Nothing was run.");
+    if (unsettled.size > 0)
+      throw new LancelotError(
+        "unavailable",
+        "An earlier command may still be running, because its container engine stopped responding. Nothing was run, so that its changes are not mistaken for those of this command. Start the container engine again, then run the command again.",
+      );
+  }
+
   async function recoverNow(): Promise<number> {
     let count = 0;
     for (const open of commands.adopt(active)) {
@@ -191,29 +230,8 @@ export function createEffects(deps: EffectsDeps): Effects {
         if (!never) log("a command's manifest is damaged, so its changes are unknown");
         continue;
       }
-      const receiptId = ledger.open({
-        actionType: "system",
-        actionName: "effects.recover",
-        inputs: { checkpointId: open.id },
-        riskTier: "T1",
-        parentId: open.receiptId,
-        questId: open.questId,
-      });
-      try {
-        const watched = await complete(open, before, [], []);
-        const { checkpointId } = watched;
-        ledger.close(receiptId, {
-          status: "success",
-          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) },
-        });
-        count += 1;
-      } catch (error) {
-        ledger.close(receiptId, {
-          status: "failure",
-          errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later.",
-        });
-        throw error;
-      }
+      await completeLate(open, before, [], []);
+      count += 1;
     }
     return count;
   }
@@ -239,20 +257,34 @@ export function createEffects(deps: EffectsDeps): Effects {
       const release = await turns.alone(of.signal);
       let id: string | null = null;
       try {
+        await untilSettled(of.signal, of.onProgress);
         const opened = await open(of);
         id = opened;
         active.add(opened);
         const before = await withSpace(() => scanBefore(opened, of));
         let watched: Promise<CommandChanges> | null = null;
+        const { questId, receiptId, approved = [] } = of;
+        const command = { id: opened, questId, receiptId };
         return {
           checkpointId: opened,
           finish: () => {
-            const { questId, receiptId, approved = [] } = of;
-            watched ??= complete({ id: opened, questId, receiptId }, before.root, before.closed, approved).finally(() => {
+            watched ??= complete(command, before.root, before.closed, approved).finally(() => {
               active.delete(opened);
               release();
             });
             return watched;
+          },
+          finishLater(ended) {
+            // Tools that declare their writes continue: their changes are told apart.
+            const over = ended
+              .then(() => completeLate(command, before.root, before.closed, approved))
+              .catch((error: unknown) => log("the changes of a command that was lost could not be determined", error))
+              .finally(() => {
+                active.delete(opened);
+                unsettled.delete(opened);
+              });
+            unsettled.set(opened, over);
+            release();
           },
         };
       } catch (error) {

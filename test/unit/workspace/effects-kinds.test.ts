@@ -96,7 +96,9 @@ open("leaf", "w").write("x")
     expect(conflicts).toEqual([]);
     expect(bytePictureOf(fixture.workspace)).toEqual(before);
     await fixture.sh("mkdir -p .git/modules/old", { questId: null });
-    const next = await fixture.sh("mkdir -p .git/modules/new/objects; echo x > .git/modules/new/objects/x; echo y > a.txt", { questId: "q2" });
+    const next = await fixture.sh("mkdir -p .git/modules/new/objects; echo x > .git/modules/new/objects/x; echo y > a.txt", {
+      questId: "q2",
+    });
     expect(next.touched.files.map(({ path, kind }) => [path, kind])).toEqual([
       ["a.txt", "modified"],
       [".git/modules/new", "created"],
