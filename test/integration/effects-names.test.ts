@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { anyName, apply, below, bytePictureOf, type Doing, doings } from "../support/tools/byte-tree.ts";
+import { createUndo } from "../../agent-server/execution/undo.ts";
 import { createEffectsFixture, type EffectsFixture } from "../support/tools/effects-fixture.ts";
 import { runs } from "../support/soak.ts";
 
@@ -92,6 +93,19 @@ describe("one entry of a strange name", () => {
     });
     expect(conflicts).toEqual([]);
     expect(bytePictureOf(fixture.workspace)).toEqual(before);
+  });
+
+  it("is no file to commit when git cannot be given it as text", async () => {
+    const repository = { undo: () => Promise.resolve({ restored: [], conflicts: [] }) };
+    const { questFiles } = createUndo({ checkpoints: fixture.checkpoints, files: fixture.restore, repository, log: () => undefined });
+    await fixture.sh("", {
+      run: () => {
+        for (const name of [Buffer.from([0xff]), Buffer.from("a\nb")]) writeFileSync(below(fixture.workspace, name), "x");
+        return Promise.resolve();
+      },
+    });
+    await fixture.sh("mkfifo p; mkdir d");
+    expect(questFiles("q1").map(({ display }) => display)).toEqual(["a\\nb"]);
   });
 
   it("is still no name for tools", () => {
