@@ -95,6 +95,17 @@ describe("one entry of a strange name", () => {
     expect(bytePictureOf(fixture.workspace)).toEqual(before);
   });
 
+  it("in a checkpoint of an earlier version, which showed it as it is, comes back", async () => {
+    const path = { absolute: fixture.path("new\nline.txt"), display: "new\nline.txt" };
+    fixture.write("new\nline.txt", "1\n");
+    const id = await fixture.checkpoints.take({ questId: "q1", receiptId: null, touches: [{ path, plannedImage: null }] });
+    rmSync(path.absolute);
+    await fixture.checkpoints.finishFiles(id, [path]);
+    fixture.checkpoints.finish(id);
+    expect(await fixture.restore.restore({ id })).toMatchObject({ restored: [path.display], conflicts: [] });
+    expect(fixture.read("new\nline.txt")).toBe("1\n");
+  });
+
   it("is no file to commit when git cannot be given it as text", async () => {
     const repository = { undo: () => Promise.resolve({ restored: [], conflicts: [] }) };
     const { questFiles } = createUndo({ checkpoints: fixture.checkpoints, files: fixture.restore, repository, log: () => undefined });

@@ -212,7 +212,9 @@ async function reverse(
     if (lost === "unkept")
       throw new LancelotError(
         "conflict",
-        "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
+        before === null
+          ? "Its content is unknown, because it is nested too deeply or cannot be read. It was not removed."
+          : "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
       );
     if (lost === "shared")
       throw new LancelotError("conflict", "A command and another program changed it at the same time, so it was not changed.");

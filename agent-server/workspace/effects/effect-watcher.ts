@@ -134,7 +134,8 @@ export function createEffects(deps: EffectsDeps): Effects {
     const after = await scanAfter(before);
     const repositories = repositoriesOf(before);
     const generated = new Set(deps.settings().generated_folders);
-    const all = compare(before, after.root, new Set([...closed, ...after.closed]));
+    const unknown = new Set([...closed, ...after.closed]);
+    const all = compare(before, after.root, unknown);
     const ownChanges = split(await withoutIndexRefreshes(all), commands.others(of.id), workspace);
     const isProtected = protection({
       workspace,
@@ -152,7 +153,13 @@ export function createEffects(deps: EffectsDeps): Effects {
     forget(after.root, revertResult.done);
     const found = ownChanges
       .filter(({ change }) => !isAddedObject(change, before))
-      .map(({ change, shared }): ReportedChange => ({ change, reverted: revertResult.done.has(change), lost: lossReason(change, shared) }));
+      .map(
+        ({ change, shared }): ReportedChange => ({
+          change,
+          reverted: revertResult.done.has(change),
+          lost: lossReason(change, shared, unknown),
+        }),
+      );
     const kept = found.filter(({ change, reverted }) => !reverted || change.before?.kind === "folder");
     if (kept.length === 0) commands.discard(of.id);
     else

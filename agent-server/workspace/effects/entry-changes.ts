@@ -19,10 +19,10 @@ export function toImage(state: EntryState | null): FileImage {
   return state.kind === "link" ? { hash: state.hash, mode: 0o777, kind: "link" } : { hash: state.hash, mode: state.mode };
 }
 
-/** Why a change cannot be undone; null when it can. */
-export function lossReason({ before, after }: EntryChange, shared: boolean): "unkept" | "shared" | null {
+/** Why a change cannot be undone; null when it can. `closed`: folders whose content is unknown, so that they cannot be emptied. */
+export function lossReason({ path, before, after }: EntryChange, shared: boolean, closed: ReadonlySet<string>): "unkept" | "shared" | null {
   if (shared) return "shared";
-  if (before === null) return null;
+  if (before === null) return closed.has(path) && after?.kind === "folder" ? "unkept" : null;
   return !before.kept || (isSpecial(before.kind) && after?.kind !== before.kind) ? "unkept" : null;
 }
 

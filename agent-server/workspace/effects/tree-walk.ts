@@ -21,7 +21,7 @@ export interface Walked {
   /** Files and links whose hash is not known from an earlier scan, in the order of the walk. */
   readonly fresh: Entry[];
   readonly entries: number;
-  /** Folders that could not be read or belong to another file system; their content is unknown. */
+  /** Folders that could not be read, are too deep, or belong to another file system; their content is unknown. */
   readonly closed: string[];
   /** Restores the permissions of folders that this user had to open; call it when the contents were read. */
   release(): void;
@@ -90,8 +90,9 @@ export async function walk(
       let entry: Stats | undefined;
       try {
         entry = lstatSync(diskPath(place), { throwIfNoEntry: false });
-      } catch {
-        // The entry was deleted, or cannot be read.
+      } catch (error) {
+        // The entry was deleted, cannot be read, or is deeper than the system accepts a path.
+        if (errno(error) === "ENAMETOOLONG" && closed.at(-1) !== path) closed.push(path);
         continue;
       }
       if (entry === undefined) continue;

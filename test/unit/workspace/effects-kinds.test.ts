@@ -45,6 +45,15 @@ open("leaf", "w").write("x")
     expect(bytePictureOf(fixture.workspace)).toEqual(before);
   });
 
+  it("folders nested deeper than a path can be are named, and the undo says that they stay", async () => {
+    const { touched } = await fixture.sh(deep.replaceAll(/range\(\d+\)/g, "range(400)").replaceAll('"d"', '"a-folder-with-a-long-name"'));
+    const kept = touched.files.filter(({ undoable }) => !undoable).map(({ path }) => path);
+    expect(kept).toEqual([expect.stringMatching(/^(?:a-folder-with-a-long-name\/){100,}$/)]);
+    const { conflicts } = await fixture.restore.restore({ questId: "q1" });
+    expect(conflicts.map(({ path }) => path)).toEqual(kept);
+    execFileSync("rm", ["-rf", fixture.path("a-folder-with-a-long-name")]);
+  });
+
   it("a pipe that existed is kept, and one that a command removed is named as lost", async () => {
     execFileSync("mkfifo", [fixture.path("kept"), fixture.path("gone")]);
     const { touched } = await fixture.sh("rm gone; echo b > gone; chmod 600 kept; echo c > a.txt");
