@@ -212,8 +212,8 @@ async function reverse(
     if (lost === "unkept")
       throw new LancelotError(
         "conflict",
-        before === null
-          ? "Its content is unknown, because it is nested too deeply or cannot be read. It was not removed."
+        before === null && after?.kind === "folder"
+          ? "Its earlier or present content is unknown, because it is too large, nested too deeply or cannot be read. It was not changed."
           : "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
       );
     if (lost === "shared")
