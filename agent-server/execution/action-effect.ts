@@ -53,9 +53,11 @@ export function createActionEffect<T>(
   beforeRun: () => void,
 ): ActionEffect<T> {
   const { quest, touches } = action;
-  const state: { checkpointId: string | null; watched: CommandChanges | null; hasStarted: boolean } = {
-    checkpointId: null,
-    watched: null,
+  const state = {
+    checkpointId: null as string | null,
+    watched: null as CommandChanges | null,
+    /** The checkpoint of a command that may still run; the watch closes it. */
+    openCheckpointId: null as string | null,
     hasStarted: false,
   };
 
@@ -96,7 +98,10 @@ export function createActionEffect<T>(
       await compare().catch((problem: unknown) => log("the changes of a failed command could not be determined", problem));
       throw error;
     }
-    await compare();
+    if (result.stillRunning !== undefined) {
+      state.openCheckpointId = watch.checkpointId;
+      watch.finishLater(result.stillRunning);
+    } else await compare();
     return { result, expectations: [] };
   }
 
@@ -149,9 +154,11 @@ export function createActionEffect<T>(
     },
 
     outputs(own) {
-      const checkpointId = state.watched?.checkpointId ?? state.checkpointId;
+      const checkpointId = state.watched?.checkpointId ?? state.checkpointId ?? state.openCheckpointId;
       const { changed, ...facts } = state.watched === null ? {} : commandChangesOutputs(state.watched);
-      return { ...(checkpointId === null ? {} : { checkpointId }), ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
+      const pending = state.openCheckpointId === null ? {} : { changesPending: true };
+      const checkpoint = checkpointId === null ? {} : { checkpointId };
+      return { ...checkpoint, ...pending, ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
     },
   };
 }

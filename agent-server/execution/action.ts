@@ -27,6 +27,8 @@ export interface Result<T> {
   readonly outputs: Record<string, unknown>;
   /** Why the action failed although nothing was thrown. */
   readonly failure?: string;
+  /** Set when a watched command may still run: its changes are recorded when this resolves. */
+  readonly stillRunning?: Promise<void>;
   /** Touched files that were left in another state than planned, for a valid reason. */
   readonly fileOutcomes?: readonly FileOutcome[];
 }

@@ -13,6 +13,7 @@ import {
   imageOf,
   inOrder,
   inWaves,
+  isNamedAsShown,
   type ObjectStore,
   type PathLocks,
   type Plan,
@@ -97,7 +98,7 @@ export function createRestore(deps: {
 
   async function write({ file, current, target, unsaved }: Reversal, throughEditor: boolean) {
     const bytes = target === null || target.kind !== undefined ? null : await objects.get(target.hash);
-    const plain = (current === null || current.kind === undefined) && (target === null || target.kind === undefined);
+    const plain = (current?.kind ?? target?.kind) === undefined && isNamedAsShown(file);
     const sameMode = current === null || target === null || current.mode === target.mode;
     // Text is written through the editor, so that the editor's own undo works. Modes and other bytes are written to the disk.
     const writable = current !== null && (current.mode & ownerWrite) !== 0;
@@ -298,12 +299,8 @@ export function createRestore(deps: {
   };
 }
 
-/**
- * The intent to restore an entry. For a link or a folder, policy judges the parent folder, because the target of the link is not
- * written. For entries below a folder that is restored first, it judges the parent of that folder.
- */
 function hashOf(image: Reversal["current"]): string | null {
-  return image === null || image.kind === "folder" ? null : image.hash;
+  return image === null || image.hash === "" ? null : image.hash;
 }
 
 function removedMessage(at: string): string {

@@ -6,7 +6,7 @@ import type { RepositoryUndo } from "./repository-undo.ts";
 
 /** Undoes the files and the git actions of a quest together. */
 export interface Undo {
-  /** The files whose content a quest changed, without folders and files below `.git`. */
+  /** The files whose content a quest changed, without folders, special files, files below `.git` and names that are not text. */
   questFiles(questId: string): FilePath[];
   /** Undoes the git actions, then the files. Git actions that the changed files blocked are tried a second time. */
   restore(of: RestoreOf): Promise<RestoreResult>;
@@ -40,7 +40,9 @@ export function createUndo(deps: {
       return [...byPath.values()].flatMap((states) => {
         const [first, last] = [states[0], states.at(-1)];
         if (first === undefined || last === undefined) return [];
-        if ((first.before ?? last.after)?.kind === "folder" || /(?:^|[/\\])\.git(?:[/\\]|$)/.test(first.path.display)) return [];
+        const { absolute, display } = first.path;
+        const isNamed = !absolute.includes("\0") && !/(?:^|[/\\])\.git(?:[/\\]|$)/.test(display);
+        if (!isNamed || [first.before, last.after].some((image) => image?.hash === "")) return [];
         return JSON.stringify(first.before) === JSON.stringify(last.after) ? [] : [first.path];
       });
     },

@@ -85,7 +85,15 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       );
     const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
     try {
-      return await runCommand({ warm, cwd, workspace: deps.workspace, workspaceBytes: usable().workspace_bytes, env, starting }, command);
+      return await runCommand(
+        {
+          ...{ warm, cwd, env, starting, workspace: deps.workspace, workspaceBytes: usable().workspace_bytes },
+          // Elsewhere, containers run in a virtual machine.
+          hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
+          settle: (host) => pool.settle(warm, host),
+        },
+        command,
+      );
     } catch (error) {
       if (error instanceof NotRunning) {
         pool.discard(kind, warm);

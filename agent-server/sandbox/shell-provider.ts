@@ -34,6 +34,11 @@ export interface ShellResult {
   readonly durationMs: number;
   /** True when remaining processes had to be killed. */
   readonly killedOrphans: boolean;
+  /**
+   * Set when processes of the command may still run, because nobody could confirm their end. Resolves when they have ended; never, when
+   * this host ends before.
+   */
+  readonly stillRunning?: Promise<void>;
 }
 
 /** A sandbox for commands (requirement T2). */
@@ -52,7 +57,7 @@ export interface ShellProvider {
    */
   openView?(task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }): Promise<OverlayView>;
   /**
-   * Runs a command to its end: when this returns, none of its processes remain. stdin is closed.
+   * Runs a command to its end: when this returns without `stillRunning`, none of its processes remain. stdin is closed.
    * @throws LancelotError `unavailable` before `onStarted` when the command cannot run here; the caller may then try another sandbox.
    */
   run(command: ShellCommand): Promise<ShellResult>;

@@ -1,14 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, realpathSync, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, readlink, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { formatBytes } from "./text/output-bounds.ts";
+import { diskPath, fromBytes, realPath } from "./byte-path.ts";
 import { errno, fileError } from "./file-errors.ts";
+import { openOwn } from "./folder-access.ts";
 
 /** A file's display name, and the resolved path from the path gate. Only the resolved path is ever opened. */
 export interface FilePath {
-  /** Absolute, with all links resolved. */
+  /** Absolute, with all links resolved and any bytes as text (`byte-path.ts`). */
   readonly absolute: string;
   readonly display: string;
 }
@@ -32,21 +34,27 @@ const byDescriptor = process.platform === "linux";
 /** Status of a path without following links; null when it does not exist. */
 export async function statPath(path: FilePath): Promise<Stats | null> {
   try {
-    return await lstat(path.absolute);
+    return await lstat(diskPath(path.absolute));
   } catch (error) {
     if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return null;
     throw fileError(error, path.display);
   }
 }
 
+export interface ReadOptions {
+  /** Also opens a file of this user that its own permissions make unreadable. Tools never do. */
+  readonly isOwn?: boolean;
+}
+
 /**
  * Opens a regular file for reading and verifies that it is the one the path gate checked.
  * @throws LancelotError `not_found`, `denied` when a link replaced it, `invalid_params` for anything but a regular file.
  */
-export async function openForReading(path: FilePath): Promise<{ handle: FileHandle; stats: Stats }> {
+export async function openForReading(path: FilePath, { isOwn = false }: ReadOptions = {}): Promise<{ handle: FileHandle; stats: Stats }> {
   let handle: FileHandle;
   try {
-    handle = await open(path.absolute, constants.O_RDONLY | noFollow | nonBlock);
+    const flags = constants.O_RDONLY | noFollow | nonBlock;
+    handle = isOwn ? await openOwn(path.absolute, flags) : await open(diskPath(path.absolute), flags);
   } catch (error) {
     throw fileError(error, path.display);
   }
@@ -66,9 +74,9 @@ export async function openForReading(path: FilePath): Promise<{ handle: FileHand
  * Reads a complete file; null when it does not exist.
  * @throws LancelotError `too_large` above `maxBytes`.
  */
-export async function readWhole(path: FilePath, maxBytes: number): Promise<FileContent | null> {
+export async function readWhole(path: FilePath, maxBytes: number, options?: ReadOptions): Promise<FileContent | null> {
   if ((await statPath(path)) === null) return null;
-  const { handle, stats } = await openForReading(path);
+  const { handle, stats } = await openForReading(path, options);
   try {
     if (stats.size > maxBytes) {
       throw new LancelotError(
@@ -85,9 +93,9 @@ export async function readWhole(path: FilePath, maxBytes: number): Promise<FileC
 }
 
 /** SHA-256 of a file of any size; null when it does not exist. */
-export async function hashFile(path: FilePath): Promise<string | null> {
+export async function hashFile(path: FilePath, options?: ReadOptions): Promise<string | null> {
   if ((await statPath(path)) === null) return null;
-  const { handle } = await openForReading(path);
+  const { handle } = await openForReading(path, options);
   try {
     return await hashHandle(handle);
   } catch (error) {
@@ -178,8 +186,8 @@ export async function removeFile(path: FilePath, expected: string): Promise<void
 }
 
 /** Changes the permission bits of a file. */
-export async function changeMode(path: FilePath, mode: number): Promise<void> {
-  const { handle } = await openForReading(path);
+export async function changeMode(path: FilePath, mode: number, options?: ReadOptions): Promise<void> {
+  const { handle } = await openForReading(path, options);
   try {
     await handle.chmod(mode);
   } catch (error) {
@@ -191,7 +199,7 @@ export async function changeMode(path: FilePath, mode: number): Promise<void> {
 
 interface Folder {
   /** Path of an entry through the open folder's descriptor, where the system supports it. */
-  child(name: string): string;
+  child(name: string): string | Buffer;
   check(): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -214,7 +222,7 @@ async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
     }
     const handle = await openChecked(parent, path, create);
     return {
-      child: (name) => `/proc/self/fd/${handle.fd}/${name}`,
+      child: (name) => diskPath(`/proc/self/fd/${handle.fd}/${name}`),
       check: () => checkDescriptor(handle, parent, path),
       // Some file systems cannot flush a folder. The file itself is already durable.
       sync: () => handle.sync().catch(() => undefined),
@@ -228,15 +236,16 @@ async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
 async function openChecked(folder: string, path: FilePath, create: boolean): Promise<FileHandle> {
   let handle: FileHandle;
   try {
-    handle = await open(folder, constants.O_RDONLY | directory | noFollow);
+    handle = await open(diskPath(folder), constants.O_RDONLY | directory | noFollow);
   } catch (error) {
     if (errno(error) !== "ENOENT" || !create || dirname(folder) === folder) throw error;
     const above = await openChecked(dirname(folder), path, create);
+    const child = diskPath(`/proc/self/fd/${above.fd}/${basename(folder)}`);
     try {
-      await mkdir(`/proc/self/fd/${above.fd}/${basename(folder)}`).catch((problem: unknown) => {
+      await mkdir(child).catch((problem: unknown) => {
         if (errno(problem) !== "EEXIST") throw problem;
       });
-      handle = await open(`/proc/self/fd/${above.fd}/${basename(folder)}`, constants.O_RDONLY | directory | noFollow);
+      handle = await open(child, constants.O_RDONLY | directory | noFollow);
     } finally {
       await above.close();
     }
@@ -252,19 +261,19 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
 
 /** Verifies that the opened file is at the checked location. Outside Linux, only its path can be resolved again. */
 async function checkDescriptor(handle: FileHandle, expected: string, path: FilePath): Promise<void> {
-  const found = byDescriptor ? await readlink(`/proc/self/fd/${handle.fd}`) : null;
+  const found = byDescriptor ? fromBytes(await readlink(`/proc/self/fd/${handle.fd}`, { encoding: "buffer" })) : null;
   const same = found === null ? await leadsTo(expected) : found === expected || (await isRespelled(handle, found, expected));
   if (!same) throw moved(path);
 }
 
 /** True when a path contains no link. Case-insensitive file systems, or those that normalize Unicode, may report another spelling. */
 async function leadsTo(path: string): Promise<boolean> {
-  return spelled(await realpath(path)) === spelled(path);
+  return spelled(await realPath(path)) === spelled(path);
 }
 
 /** Recognizes the same entry under another spelling on a case-insensitive disk, where no link is involved. */
 async function isRespelled(handle: FileHandle, found: string, expected: string): Promise<boolean> {
-  if (spelled(found) !== spelled(expected)) return false;
+  if (expected.includes("\0") || spelled(found) !== spelled(expected)) return false;
   const [opened, named] = [await handle.stat({ bigint: true }), await lstat(expected, { bigint: true })];
   // Resolves every part of the path but keeps the given spelling, unlike the system's own resolution.
   return opened.ino === named.ino && opened.dev === named.dev && realpathSync(expected) === expected;
@@ -274,7 +283,7 @@ function spelled(path: string): string {
   return path.normalize("NFC").toLowerCase();
 }
 
-async function expectContent(target: string, expected: string | null, path: FilePath): Promise<void> {
+async function expectContent(target: string | Buffer, expected: string | null, path: FilePath): Promise<void> {
   const stats = await lstatOrNull(target);
   if (stats === null && expected === null) return;
   if (stats === null || expected === null || !stats.isFile()) throw changed(path);
@@ -293,7 +302,7 @@ async function hashHandle(handle: FileHandle): Promise<string> {
 }
 
 /** Moves a new file into place without replacing one that was created in the meantime. */
-async function linkNew(temporary: string, target: string): Promise<void> {
+async function linkNew(temporary: string | Buffer, target: string | Buffer): Promise<void> {
   try {
     await link(temporary, target);
   } catch (error) {
@@ -309,7 +318,7 @@ async function keepOwner(handle: FileHandle, before: Stats): Promise<void> {
   await handle.chown(before.uid, before.gid).catch(() => handle.chown(process.getuid?.() ?? -1, before.gid).catch(() => undefined));
 }
 
-async function lstatOrNull(path: string): Promise<Stats | null> {
+async function lstatOrNull(path: string | Buffer): Promise<Stats | null> {
   try {
     return await lstat(path);
   } catch (error) {

@@ -10,6 +10,7 @@ import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-mo
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
+export { displayPath } from "./byte-path.ts";
 export { type AcceptedText, type AcceptedWhole, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
 export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
@@ -17,7 +18,7 @@ export type { FileImage } from "./checkpoints/file-image.ts";
 export type { ObjectStore } from "./checkpoints/object-store.ts";
 export { settleRepositories } from "./checkpoints/repository-state.ts";
 export { describeReversals } from "./checkpoints/restore-description.ts";
-export { type Plan, type Reversal, inOrder, inWaves, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
+export { type Plan, type Reversal, inOrder, inWaves, isNamedAsShown, planReversals, resolveTarget } from "./checkpoints/restore-plan.ts";
 export {
   type Effects,
   type Touched,
@@ -38,6 +39,7 @@ export {
   readWhole,
   statPath,
 } from "./file-operations.ts";
+export { withAccessSync } from "./folder-access.ts";
 export { stagingFolder, sweepStaging } from "./git/clone-staging.ts";
 export { type Repository, assertNoLinks, findRepository, isBelow, operationInProgress } from "./git/git-repository.ts";
 export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-settings.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { LancelotError } from "../../agent-server/contract/errors.ts";
 import type { ContainerShell } from "../../agent-server/sandbox/container.ts";
 import type { ContainerDeps } from "../../agent-server/sandbox/container/container-deps.ts";
 import { openContainer, sandboxSettings } from "../support/engine/container-fixture.ts";
@@ -11,6 +12,7 @@ import { ourContainers, smallImage, startEngine, type TestEngine } from "../supp
 import { answering, type FalseEngine, type Lie, lyingBefore } from "../support/engine/false-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
+import { createEffectsFixture } from "../support/tools/effects-fixture.ts";
 import { runIn, type RunOptions, until } from "../support/sandbox/run.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 
@@ -87,6 +89,67 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
     await run(shell, "sleep 0.3");
     expect(statSync(ticks).size).toBe(size);
     rmSync(ticks);
+  });
+
+  it("is killed under a command: its processes are ended from this machine, before the engine is back", async () => {
+    const shell = start();
+    const ticks = join(fixture.workspace, "ticks");
+    // Without its environment it is found by its namespace.
+    const tick = "while :; do echo tick >> ticks; sleep 0.05; done";
+    const { running } = await begun(shell, `env -i setsid sh -c '${tick}' & ${tick}`);
+    await until("it ticks", () => existsSync(ticks));
+    await engine.kill("SIGKILL");
+    const { result } = await running;
+    expect(result).toMatchObject({ ended: "lost", exitCode: null });
+    expect(result.stillRunning).toBeUndefined();
+    const { size } = statSync(ticks);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(statSync(ticks).size).toBe(size);
+    await engine.start();
+    rmSync(ticks);
+  });
+
+  it("is killed under a command that this machine cannot end: what it writes later is its own, and no other command begins before", async () => {
+    const base = mkdtempSync(join(tmpdir(), "lancelot-lost-"));
+    const watched = createEffectsFixture({ base, workspace: fixture.workspace });
+    // As where containers run in a virtual machine.
+    const shell = start(undefined, { platform: "darwin" });
+    const ticks = join(fixture.workspace, "ticks");
+    const lost = await watched.sh("", {
+      questId: "q1",
+      run: async () => {
+        const { running } = await begun(shell, "while :; do echo tick >> ticks; sleep 0.05; done");
+        await until("it ticks", () => existsSync(ticks));
+        await engine.kill("SIGKILL");
+        return (await running).result;
+      },
+    });
+    expect(watched.ledger.get(lost.receiptId)?.outputs).toMatchObject({ changesPending: true, checkpointId: expect.any(String) as string });
+    const { size } = statSync(ticks);
+    await until("it still ticks", () => statSync(ticks).size > size);
+    await expect(watched.sh("echo other > other.txt", { questId: "q2" })).rejects.toMatchObject({ code: "unavailable" });
+    expect(existsSync(join(fixture.workspace, "other.txt"))).toBe(false);
+    // Edits of tools are not held up.
+    await watched.effects?.share(new AbortController().signal, () => Promise.resolve());
+
+    await engine.start();
+    const next = await until("a command begins", () =>
+      watched.sh("echo other > other.txt", { questId: "q2" }).catch((error: unknown) => {
+        if (error instanceof LancelotError && error.code === "unavailable") return null;
+        throw error;
+      }),
+    );
+    expect(next.touched.files.map(({ path }) => path)).toEqual(["other.txt"]);
+    const recorded = watched.ledger.search({ query: "effects.recover", limit: 1 }).items[0];
+    expect(recorded).toMatchObject({ status: "success", questId: "q1", parentId: lost.receiptId, outputs: { changedTotal: 1 } });
+    const after = statSync(ticks).size;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(statSync(ticks).size).toBe(after);
+    expect((await watched.restore.restore({ questId: "q1" })).restored).toEqual(["ticks"]);
+    expect(existsSync(ticks)).toBe(false);
+    rmSync(join(fixture.workspace, "other.txt"));
+    watched.close();
+    rmSync(base, { recursive: true });
   });
 
   it("is killed between commands: the next one does not see it", async () => {

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -157,6 +158,21 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       });
       expect(readFileSync(settings, "utf8")).toBe('{"a":1}\n');
       expect(shell.state().container.id).not.toBe(before);
+    });
+
+    it("keeps the attributes of the repository from commands, also while there are none", async () => {
+      const info = join(fixture.workspace, ".git/info");
+      mkdirSync(info);
+      chownSync(info, fixture.owner.uid, fixture.owner.gid);
+      const shell = start();
+      const write = "echo '* filter=x' > .git/info/attributes";
+      expect(await runIn(shell, fixture.workspace, write)).toMatchObject({ result: { exitCode: 1 } });
+      expect(readdirSync(info)).toEqual([]);
+      writeFileSync(join(info, "attributes"), "mine\n");
+      chownSync(join(info, "attributes"), fixture.owner.uid, fixture.owner.gid);
+      expect(await runIn(shell, fixture.workspace, write)).toMatchObject({ result: { exitCode: 1 } });
+      expect(readFileSync(join(info, "attributes"), "utf8")).toBe("mine\n");
+      rmSync(info, { recursive: true });
     });
 
     it("lets what runs continue while a new container takes the next commands", async () => {

@@ -43,6 +43,35 @@ const git = (cwd: string, ...args: string[]) =>
     env: { PATH: process.env["PATH"], HOME: cwd, GIT_CONFIG_NOSYSTEM: "1" },
   });
 
+describe("permissions that a command takes away", () => {
+  it.each([".git", ".vscode", ".git .vscode"])(
+    "of %s: later commands run, none writes there, and no placeholder stays",
+    async (folders) => {
+      const names = () => readdirSync(fixture.workspace, { recursive: true }).map(String).toSorted();
+      const before = names();
+      await run(`chmod -R 000 ${folders}`);
+      const first = folders.split(" ")[0] ?? "";
+      for (const round of ["one", "two"]) {
+        const next = await run(`echo ${round}; chmod 755 ${folders}; echo x > ${first}/planted; mkdir ${first}/hooks; true`);
+        expect(next).toMatchObject({ stdout: `${round}\n`, result: { ended: "exit", exitCode: 0 } });
+      }
+      for (const folder of folders.split(" ")) chmodSync(join(fixture.workspace, folder), 0o755);
+      expect(names()).toEqual(before);
+      expect(await run(`echo x > .git/config`)).not.toMatchObject({ result: { exitCode: 0 } });
+      expect(names()).toEqual(before);
+    },
+  );
+
+  it("a folder that became read-only still gets its placeholders, and stays as it is", async () => {
+    const folder = join(fixture.workspace, ".git");
+    await run("chmod 555 .git");
+    expect(await run("echo on; echo x > .git/commondir")).toMatchObject({ stdout: "on\n", result: { exitCode: 1 } });
+    expect(statSync(folder).mode & 0o777).toBe(0o555);
+    expect(readdirSync(folder).toSorted()).toEqual(["HEAD", "config", "hooks", "objects"]);
+    chmodSync(folder, 0o755);
+  });
+});
+
 describe("the end of the host", () => {
   it("is the end of what it ran, daemons as well", async () => {
     const script = `

@@ -5,7 +5,8 @@ import * as z from "zod";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { ask, EngineSilent, isId, statusOf } from "./engine-call.ts";
 import { watchGrowth } from "./disk-usage.ts";
-import { killCommand, killOrphanedProcesses, pause } from "./process-termination.ts";
+import { createHostTermination, type HostTermination } from "./host-termination.ts";
+import { hasEnded, killCommand, killOrphanedProcesses, pause } from "./process-termination.ts";
 import { createFrames } from "./stream-frames.ts";
 import { runVariable } from "./container-scripts.ts";
 import type { WarmContainer } from "./warm-container.ts";
@@ -25,6 +26,10 @@ export interface CommandDeps {
   readonly workspaceBytes: number;
   /** Limits concurrent starts, since each one costs the engine considerable CPU time. */
   readonly starting: <T>(work: () => Promise<T>) => Promise<T>;
+  /** The processes of the container are visible on this machine. */
+  readonly hasLocalProcesses: boolean;
+  /** Called when the end of the command cannot be confirmed. Resolves when it has ended. */
+  readonly settle: (host: HostTermination) => Promise<void>;
 }
 
 /** Output is complete after this time (ms) without any, once the command's process has ended. */
@@ -150,18 +155,24 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     command.signal.removeEventListener("abort", stop);
   }
   let killedOrphans = false;
+  let isOver: boolean;
   let outcome: ShellResult["ended"];
   if (why === "ended") {
     await quiet();
     exitCode = look.exitCode;
     outcome = await outcomeOf(warm, begun, exitCode);
-    killedOrphans = await killOrphanedProcesses(warm, mark);
+    ({ killed: killedOrphans, isOver } = await killOrphanedProcesses(warm, mark));
   } else {
-    const known = why === "lost" && !warm.supervisor.alive;
+    isOver =
+      why === "lost" && !warm.supervisor.alive
+        ? await hasEnded(warm)
+        : await killCommand(warm, mark, async () => stream === null || (await look.over()) !== false);
     // Without confirmation that it ended, the outcome differs from the requested one.
-    if (!known && !(await killCommand(warm, mark, async () => stream === null || (await look.over()) !== false))) why = "lost";
+    if (!isOver) why = "lost";
     outcome = why === "lost" ? await outcomeOf(warm, begun, null) : why === "disk" ? "stopped" : why;
   }
+  const host = createHostTermination(mark, deps.hasLocalProcesses);
+  isOver ||= (await host.kill()) || (await warm.remove());
   await quiet();
   stream?.destroy();
   if (state.thrown !== null) throw state.thrown;
@@ -175,6 +186,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
     outputBytes: state.outputBytes,
     durationMs: performance.now() - at,
     killedOrphans,
+    ...(isOver ? {} : { stillRunning: deps.settle(host) }),
   };
 }
 

@@ -21,6 +21,8 @@ export interface MountPlan {
   readonly fingerprint: string;
 }
 
+const ownerSearch = 0o100n;
+
 /** System folders of the image that a workspace mount must not replace. */
 const systemFolders = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/run"];
 
@@ -50,10 +52,11 @@ export function planMounts(deps: MountDeps): MountPlan {
     plan.set(found.path, { kind: "readonly", id: found.id });
   };
   for (const path of deps.protectedPaths) protect(deps.workspace, path);
+  protect(deps.workspace, attributesIn(join(deps.workspace, ".git")));
   const repository = mainRepository(deps.workspace);
   if (repository !== null) {
     protect(deps.workspace, ".git");
-    for (const path of ["hooks", "config"]) protect(repository, path);
+    for (const path of ["hooks", "config", "config.worktree", "modules", attributesIn(repository)]) protect(repository, path);
   }
   const roots = [deps.workspace, ...(repository === null ? [] : [repository])];
   const bind = (source: string, readOnly: boolean): Dockerode.MountSettings => ({
@@ -82,6 +85,16 @@ export function planMounts(deps: MountDeps): MountPlan {
   };
 }
 
+/** The attributes that name programs for files, or their folder while they are missing: nothing can be mounted over a missing file. */
+function attributesIn(repository: string): string {
+  const file = join(repository, "info/attributes");
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) === undefined ? dirname(file) : file;
+  } catch {
+    return file; // The folder above is hidden.
+  }
+}
+
 /** True when `path` is `root` or lies in it. */
 function isBelow(root: string, path: string): boolean {
   const way = relative(root, path);
@@ -95,7 +108,7 @@ function identity(path: string): string {
 
 /**
  * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so
- * mounting a link could expose files outside the workspace.
+ * mounting a link could expose files outside the workspace. A folder whose permissions hide its content stands for everything in it.
  */
 function withoutLinks(root: string, path: string): { path: string; id: string; above: { path: string; id: string }[] } | null {
   const target = resolve(root, path);
@@ -107,7 +120,8 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
     for (const [index, part] of parts.entries()) {
       at = join(at, part);
       const stats = lstatSync(at, { bigint: true });
-      const last = index === parts.length - 1;
+      const isClosed = stats.isDirectory() && (stats.mode & ownerSearch) === 0n;
+      const last = isClosed || index === parts.length - 1;
       if (!stats.isDirectory() && !(last && stats.isFile())) return null;
       const entry = { path: at, id: `${stats.dev}:${stats.ino}` };
       if (last) return { ...entry, above };

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
 import { type MountPlan, planMounts } from "./container-mounts.ts";
-import { startContainer, type WarmContainer } from "./warm-container.ts";
+import type { HostTermination } from "./host-termination.ts";
+import { removeContainer, startContainer, type WarmContainer } from "./warm-container.ts";
 
 /** Commands with network access have their own container, so that other commands cannot reach the proxy. */
 export type Kind = "plain" | "network";
@@ -34,6 +36,8 @@ export interface Pool {
   acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer>;
   /** Call this when a command in the container has ended. */
   left(warm: WarmContainer): void;
+  /** Resolves when a command whose engine failed has ended: killed from here, or with its container, which its engine no longer has. */
+  settle(warm: WarmContainer, host: HostTermination): Promise<void>;
   /** Stops using the container for new commands. */
   discard(kind: Kind, warm: WarmContainer): void;
   /** Stops using the warm containers for new commands; running commands continue. */
@@ -43,6 +47,8 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+/** Pause (ms) between two attempts to end what a failed engine left running. */
+const settleEvery = 1_000;
 /** Timeout for a known engine to respond, ms. */
 const answersWithin = 2_000;
 
@@ -158,6 +164,19 @@ export function createPool(deps: PoolDeps): Pool {
     reach,
     lose,
     acquire,
+    async settle(warm, host) {
+      if (containers.get("plain") === warm) containers.delete("plain");
+      if (containers.get("network") === warm) containers.delete("network");
+      for (;;) {
+        await pause(settleEvery, undefined, { ref: false });
+        // The next host recovers the command.
+        if (state.closed) return new Promise<never>(() => undefined);
+        if (await host.kill()) return;
+        const engine = await reach().catch(() => null);
+        // Another engine does not know the container.
+        if (engine?.via === warm.engine.via && (await removeContainer(engine.docker.getContainer(warm.id)))) return;
+      }
+    },
     left(warm) {
       if (warm.active.size === 0 && retired.delete(warm)) void warm.remove();
     },

@@ -1,16 +1,19 @@
-import { ask } from "./engine-call.ts";
+import * as z from "zod";
+import { ask, statusOf } from "./engine-call.ts";
 import { killAllScript, killMarkedScript } from "./container-scripts.ts";
 import { commandsOwn, type WarmContainer } from "./warm-container.ts";
 
 /** Timeout for killed processes to disappear, ms. */
 const goneWithin = 1_500;
 const killWithin = 3_000;
+const inspectWithin = 2_000;
+const Inspected = z.object({ State: z.object({ Running: z.boolean() }) });
 
 /**
  * Kills the remaining processes of a command with this marker.
- * @returns whether there were any
+ * @returns whether there were any, and whether their end is confirmed
  */
-export async function killOrphanedProcesses(warm: WarmContainer, mark: string): Promise<boolean> {
+export async function killOrphanedProcesses(warm: WarmContainer, mark: string): Promise<{ killed: boolean; isOver: boolean }> {
   try {
     let left = await leftOf(warm, mark);
     // Processes that are just exiting need a moment to disappear.
@@ -18,13 +21,11 @@ export async function killOrphanedProcesses(warm: WarmContainer, mark: string): 
       await pause(10);
       left = await leftOf(warm, mark);
     }
-    if (left === 0) return false;
-    await killCommand(warm, mark, () => Promise.resolve(true));
-    return true;
+    if (left === 0) return { killed: false, isOver: true };
+    return { killed: true, isOver: await killCommand(warm, mark, () => Promise.resolve(true)) };
   } catch {
     // Without a response, the container is removed with all its processes.
-    await warm.remove();
-    return true;
+    return { killed: true, isOver: await warm.remove() };
   }
 }
 
@@ -52,6 +53,16 @@ export async function killCommand(warm: WarmContainer, mark: string, over: () =>
     // The engine rejects the call or does not respond. The last step is the same.
   }
   return warm.remove();
+}
+
+/** True when the engine confirms that the container no longer runs. An engine that was killed leaves its containers running. */
+export async function hasEnded(warm: WarmContainer): Promise<boolean> {
+  try {
+    const container = warm.engine.docker.getContainer(warm.id);
+    return !Inspected.parse(await ask((abortSignal) => container.inspect({ abortSignal }), inspectWithin)).State.Running;
+  } catch (error) {
+    return statusOf(error) === 404;
+  }
 }
 
 async function gone(warm: WarmContainer, mark: string, over: () => Promise<boolean>): Promise<boolean> {

@@ -16,6 +16,7 @@ export interface Mount {
 const repositoryProtected = ["hooks", "config", "config.worktree", "info/attributes", "commondir", "modules"] as const;
 
 const systemFolders = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+const ownerSearch = 0o100;
 /** Program folders outside the system's; visible when the user's PATH contains them. */
 const programRoots = ["/opt", "/nix/store", "/gnu/store", "/snap"];
 
@@ -30,11 +31,19 @@ export function workspaceMounts(
   dataDir: string,
   protectedPaths: readonly string[],
 ): { mounts: Mount[]; missing: string[] } {
-  const repository = findRepository(workspace);
+  if (isClosed(workspace))
+    throw new LancelotError(
+      "unavailable",
+      "The permissions of the workspace folder hide its files. Undo the last command, or make the folder accessible, and try again.",
+    );
+  const git = join(workspace, ".git");
+  const isHidden = isClosed(git);
+  const repository = isHidden ? null : findRepository(workspace);
   const writable = [workspace];
   if (repository !== null && !isBelow(workspace, repository.commonDir)) writable.push(repository.commonDir);
   const wanted = [
     ...protectedPaths.map((path) => (path.startsWith("/") ? path : join(workspace, path))),
+    ...(isHidden ? [git] : []),
     ...(repository === null ? [] : repositoryProtected.map((name) => join(repository.commonDir, name))),
     ...(repository === null || repository.gitDir === repository.commonDir ? [] : [join(repository.gitDir, "config.worktree")]),
   ];
@@ -57,7 +66,7 @@ export function workspaceMounts(
         break;
       }
       const last = index === steps.length - 1;
-      if (last || !stats.isDirectory()) {
+      if (last || !stats.isDirectory() || isClosed(at)) {
         kinds.set(at, "read");
         break;
       }
@@ -77,6 +86,12 @@ export function workspaceMounts(
     }),
     missing,
   };
+}
+
+/** True for a folder whose permissions hide its content from its owner. Nothing in it can be mounted, so it is read-only as a whole. */
+function isClosed(folder: string): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && (stats.mode & ownerSearch) === 0;
 }
 
 /** Refuses a workspace that contains the home folder or the system, because the sandbox would then protect nothing. */

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import * as z from "zod";
+import { withAccessSync } from "../../workspace/workspace.ts";
 import { processRuns } from "../temporary-folder.ts";
 
 /** Files of a repository's own folder. All other placeholders are empty folders, which commits and programs ignore. */
@@ -39,35 +40,46 @@ export interface Placeholders {
  */
 export function createPlaceholders(folder: string): Placeholders {
   const holders = new Map<string, number>();
+  /** Placeholders that could not be removed; the next release tries again. */
+  const stuck = new Set<string>();
   const journal = join(folder, `${process.pid}-${journalName}`);
   const writeDown = (paths: readonly string[]) => {
     if (paths.length === 0) return rmSync(journal, { force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(journal, JSON.stringify(paths), { mode: 0o600 });
   };
+  function release(held: string[]): void {
+    for (const path of held.splice(0)) {
+      const left = (holders.get(path) ?? 1) - 1;
+      if (left > 0) holders.set(path, left);
+      else {
+        holders.delete(path);
+        // One that cannot be removed must not keep the others.
+        if (!remove(path)) stuck.add(path);
+      }
+    }
+    writeDown([...holders.keys(), ...stuck]);
+  }
+
   return {
     hold(missing, present) {
-      const paths = [...missing, ...present.filter((path) => holders.has(path))];
+      const paths = [...missing, ...present.filter((path) => holders.has(path) || stuck.has(path))];
       const held: string[] = [];
-      if (paths.some((path) => !holders.has(path))) writeDown([...new Set([...holders.keys(), ...paths])]);
-      for (const path of paths) {
-        const count = holders.get(path) ?? 0;
-        if (count > 0 || make(path)) {
-          holders.set(path, count + 1);
-          held.push(path);
-        }
-      }
-      return () => {
-        for (const path of held.splice(0)) {
-          const left = (holders.get(path) ?? 1) - 1;
-          if (left > 0) holders.set(path, left);
-          else {
-            holders.delete(path);
-            remove(path);
+      if (paths.some((path) => !holders.has(path))) writeDown([...new Set([...holders.keys(), ...stuck, ...paths])]);
+      try {
+        for (const path of paths) {
+          const count = holders.get(path) ?? 0;
+          const isLeft = stuck.delete(path);
+          if (make(path) || count > 0 || isLeft) {
+            holders.set(path, count + 1);
+            held.push(path);
           }
         }
-        writeDown([...holders.keys()]);
-      };
+      } catch (error) {
+        release(held);
+        throw error;
+      }
+      return () => release(held);
     },
   };
 }
@@ -97,11 +109,13 @@ function writtenDown(journal: string): string[] {
 function make(path: string): boolean {
   const name = basename(path);
   try {
-    if (files.has(name)) {
-      const descriptor = openSync(path, "wx", 0o644);
-      writeSync(descriptor, contents(path));
-      closeSync(descriptor);
-    } else mkdirSync(path, 0o755);
+    withAccessSync(path, () => {
+      if (files.has(name)) {
+        const descriptor = openSync(path, "wx", 0o644);
+        writeSync(descriptor, contents(path));
+        closeSync(descriptor);
+      } else mkdirSync(path, 0o755);
+    });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -109,13 +123,16 @@ function make(path: string): boolean {
   }
 }
 
-/** Removes a placeholder, unless another program has written to it. */
-function remove(path: string): void {
+/** Removes a placeholder, unless another program has written to it. @returns false when the system refuses it */
+function remove(path: string): boolean {
   try {
-    const stats = lstatSync(path);
-    if (stats.isDirectory()) rmdirSync(path);
-    else if (stats.isFile() && stats.size <= 2 && readFileSync(path, "utf8") === contents(path)) unlinkSync(path);
+    withAccessSync(path, () => {
+      const stats = lstatSync(path);
+      if (stats.isDirectory()) rmdirSync(path);
+      else if (stats.isFile() && stats.size <= 2 && readFileSync(path, "utf8") === contents(path)) unlinkSync(path);
+    });
+    return true;
   } catch (error) {
-    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+    return ["ENOENT", "ENOTDIR", "ENOTEMPTY", "EEXIST"].includes(String((error as NodeJS.ErrnoException).code));
   }
 }

@@ -97,27 +97,35 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
     async run(context) {
       const result = await effect.run(context);
       if (verify === null || result.failure !== undefined) return result;
-      const problem = await verified(scope, { verify, declared, cwd, action }, scope.call.signal).catch((error: unknown) => {
-        if (scope.call.signal.aborted || !(error instanceof LancelotError)) throw error;
-        return `The deployment ran, but its verification could not run: ${error.message.replace(/\.$/, "")}`;
-      });
+      const { problem, stillRunning } = await verified(scope, { verify, declared, cwd, action }, scope.call.signal).catch(
+        (error: unknown): Verified => {
+          if (scope.call.signal.aborted || !(error instanceof LancelotError)) throw error;
+          return { problem: `The deployment ran, but its verification could not run: ${error.message.replace(/\.$/, "")}` };
+        },
+      );
       if (problem === null) return { ...result, outputs: { ...result.outputs, verified: true } };
       return {
         ...result,
         value: { ...result.value, text: `${problem}.\n${result.value.text}`, isError: true },
         outputs: { ...result.outputs, verified: false },
         failure: problem,
+        ...(stillRunning === undefined ? {} : { stillRunning }),
       };
     },
   };
 }
 
-/** Null when the declared verification succeeds, else the problem. */
+interface Verified {
+  /** Null when the declared verification succeeded. */
+  readonly problem: string | null;
+  readonly stillRunning?: Promise<void>;
+}
+
 async function verified(
   scope: Scope,
   of: { verify: string; declared: DeclaredStep; cwd: string; action: string },
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<Verified> {
   const said: Buffer[] = [];
   const { value } = await runInShell(
     scope.runOnProvider,
@@ -131,8 +139,10 @@ async function verified(
     },
     { questId: scope.call.quest, parentId: scope.call.parent, signal },
   );
-  if (value.ended === "exit" && value.exitCode === 0) return null;
+  const { stillRunning } = value;
+  if (value.ended === "exit" && value.exitCode === 0 && stillRunning === undefined) return { problem: null };
   const last = Buffer.concat(said).toString("utf8").trim().split("\n").at(-1)?.slice(0, 200) ?? "";
   const how = value.ended === "exit" ? `exited with ${String(value.exitCode)}` : `did not end by itself (${value.ended})`;
-  return `The declared verification ${how}${last === "" ? "" : `: ${last}`}`;
+  const problem = `The declared verification ${how}${last === "" ? "" : `: ${last}`}`;
+  return stillRunning === undefined ? { problem } : { problem, stillRunning };
 }

@@ -7,7 +7,7 @@ import { formatBytes } from "../../workspace/workspace.ts";
 import type { EgressConnection, ShellResult } from "../../sandbox/sandbox.ts";
 import { runInShell } from "./shell-run.ts";
 import type { Answer, Effect, Scope } from "../tool.ts";
-import type { Provider } from "../../execution/execution.ts";
+import type { Provider, Result } from "../../execution/execution.ts";
 import type { Router } from "../routing/capability-router.ts";
 import { createCommandOutput } from "./command-output.ts";
 import { commandDetail, placeName, seconds, visibleCommand } from "./command-question.ts";
@@ -115,16 +115,21 @@ function answerOf(
     limits: { outputBytes: number };
     connections: readonly EgressConnection[];
   },
-): { value: Answer; outputs: Record<string, unknown>; failure?: string } {
+): Result<Answer> {
   const head = `${describeEnd(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
   const notes = [
+    ...(result.stillRunning === undefined
+      ? []
+      : [
+          "[Its container engine stopped responding, so the command may still be running and changing files. No other command runs until it has ended. Its changes are recorded then, and can be undone with this task.]",
+        ]),
     ...(result.killedOrphans ? ["[Its background processes were stopped.]"] : []),
     ...describeRefused(of.connections),
     ...(result.outputBytes > of.limits.outputBytes
       ? [`[The output was ${formatBytes(result.outputBytes)}; everything after ${formatBytes(of.limits.outputBytes)} was dropped.]`]
       : []),
   ];
-  const worked = result.ended === "exit" && result.exitCode === 0;
+  const worked = result.ended === "exit" && result.exitCode === 0 && result.stillRunning === undefined;
   const text = of.text.trim() === "" ? "[No output.]" : of.text.replace(/\s+$/, "");
   return {
     value: {
@@ -142,11 +147,15 @@ function answerOf(
       outputBytes: result.outputBytes,
       output: of.text.slice(-4_000),
       ...(result.killedOrphans ? { leftovers: true } : {}),
+      ...(result.stillRunning === undefined ? {} : { stillRunning: true }),
       ...(of.connections.length === 0
         ? {}
         : { connections: of.connections.slice(0, maxConnections), connectionsTotal: of.connections.length }),
     },
-    ...(worked ? {} : { failure: describeEnd(result, of.timeoutMs) }),
+    ...(worked
+      ? {}
+      : { failure: `${describeEnd(result, of.timeoutMs)}${result.stillRunning === undefined ? "" : "; it may still be running"}` }),
+    ...(result.stillRunning === undefined ? {} : { stillRunning: result.stillRunning }),
   };
 }
 

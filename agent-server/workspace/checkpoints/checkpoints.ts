@@ -1,9 +1,10 @@
-import type { FileImage } from "./file-image.ts";
+import { type FileImage, isSpecial } from "./file-image.ts";
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Checkpoint } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskPath } from "../byte-path.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { storeEntry } from "./checkpoint-entries.ts";
@@ -269,11 +270,11 @@ export function toFile(row: FileRow): CheckpointFile {
 
 /** Hash and mode of an image as column values. */
 export function columns(image: FileImage): [hash: string | null, mode: number | null] {
-  return [image === null || image.kind === "folder" ? null : image.hash, image?.mode ?? null];
+  return [image === null || image.hash === "" ? null : image.hash, image?.mode ?? null];
 }
 
 function toImage(hash: string | null, mode: number | null, kind: string | null): FileImage {
-  if (kind === "folder") return { hash: "", mode: mode ?? 0o755, kind };
+  if (kind === "folder" || isSpecial(kind)) return { hash: "", mode: mode ?? 0o755, kind };
   if (hash === null) return null;
   return kind === "link" ? { hash, mode: mode ?? 0o777, kind } : { hash, mode: mode ?? 0o644 };
 }
@@ -293,10 +294,10 @@ async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R
 function removeTemporaries(folder: string): void {
   let names: string[];
   try {
-    names = readdirSync(folder);
+    names = readdirSync(diskPath(folder), { encoding: "utf8" });
   } catch {
     // The folder no longer exists, and neither do its temporary files.
     return;
   }
-  for (const name of names) if (temporaryName.test(name)) rmSync(join(folder, name), { force: true });
+  for (const name of names) if (temporaryName.test(name)) rmSync(diskPath(join(folder, name)), { force: true });
 }

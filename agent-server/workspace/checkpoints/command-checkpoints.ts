@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Storage } from "../../storage/storage.ts";
 import { type CheckpointFile, columns, type FileRow, toFile } from "./checkpoints.ts";
-import { type FileImage } from "./file-image.ts";
+import type { EntryKind, FileImage } from "./file-image.ts";
 import type { FilePath } from "../file-operations.ts";
 
 /** A file that a command changed, as its checkpoint stores it. */
@@ -13,7 +13,7 @@ export interface CommandFile {
   readonly size: number;
   readonly lost: "unkept" | "shared" | null;
   /** Null when it did not exist before, or when its earlier hash is unknown. */
-  readonly beforeKind: "file" | "link" | "folder" | null;
+  readonly beforeKind: EntryKind | null;
 }
 
 export interface OpenCommand {

@@ -1,11 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { readOwn } from "./checkpoint-entries.ts";
 import type { FileImage } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Refusal, Reversal } from "./restore-plan.ts";
+import { diskPath } from "../byte-path.ts";
 import { openGit } from "../git/git.ts";
 import { sha256 } from "../text/encoding.ts";
 
@@ -86,7 +88,7 @@ async function settle(group: Group, objects: ObjectStore): Promise<Plan> {
     if (again === null) conflicts.push(conflict);
     else reversals.push(again);
   }
-  const busy = ["index.lock", "HEAD.lock"].some((name) => existsSync(join(group.absolute, name)));
+  const busy = ["index.lock", "HEAD.lock"].some((name) => existsSync(diskPath(join(group.absolute, name))));
   if (busy) return refuse(group, objectsBack, "Another git process is running in this repository. Try again when it has finished.");
   if (conflicts.length > 0) {
     const names = conflicts.slice(0, 3).map(({ path }) => inner(path));
@@ -109,12 +111,8 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
   if (first === undefined || last?.after === undefined || last.after === null || touches.some(({ lost }) => lost !== null)) return null;
   const workTree = join(group.absolute, "..");
   const load = (image: FileImage | undefined) => (image === undefined || image === null ? null : objects.get(image.hash));
-  let now: Buffer;
-  try {
-    now = readFileSync(first.path.absolute);
-  } catch {
-    return null;
-  }
+  const now = await readOwn(first.path).catch(() => null);
+  if (now === null) return null;
   // Each command must have started from the state that the previous one left.
   for (const [at, touch] of touches.entries()) {
     const [left, found] = [await load(touch.after), at + 1 === touches.length ? now : await load(touches[at + 1]?.before)];
@@ -129,6 +127,6 @@ async function indexReversal(group: Group, { touches, path }: Refusal, objects: 
 async function grew({ file, current, target }: Reversal, objects: ObjectStore): Promise<boolean> {
   if (current === null || target === null || current.kind !== undefined || target.kind !== undefined) return false;
   const then = await objects.get(target.hash);
-  const now = await readFile(file.absolute).catch(() => null);
+  const now = await readOwn(file).catch(() => null);
   return now !== null && now.byteLength > then.byteLength && now.subarray(0, then.byteLength).equals(then);
 }

@@ -1,7 +1,8 @@
-import type { FileImage } from "./file-image.ts";
+import { readOwn } from "./checkpoint-entries.ts";
+import { type FileImage, isSpecial } from "./file-image.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Plan, Reversal } from "./restore-plan.ts";
-import { readWhole } from "../file-operations.ts";
+import { displayPath, fromBytes } from "../byte-path.ts";
 import { decodeText } from "../text/encoding.ts";
 import { unifiedDiff } from "../text/hunks.ts";
 
@@ -29,11 +30,11 @@ export async function describeReversals(
 async function describe(reversal: Reversal, objects: ObjectStore): Promise<string> {
   const { file, current, target, unsaved } = reversal;
   const path = file.display;
-  if (current?.kind === "folder" || target?.kind === "folder") return `(${wordOf(reversal)})\n`;
-  const now = current === null ? null : current.kind === "link" ? null : ((await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? null);
+  if (current?.kind === "folder" || isSpecial(current?.kind) || target?.hash === "") return `(${wordOf(reversal)})\n`;
+  const now = current === null ? null : current.kind === "link" ? null : await readOwn(file);
   const then = target === null ? null : await objects.get(target.hash);
   if (current?.kind === "link" || target?.kind === "link") {
-    const to = target?.kind === "link" && then !== null ? ` to ${then.toString()}` : "";
+    const to = target?.kind === "link" && then !== null ? ` to ${displayPath(fromBytes(then))}` : "";
     return `(${wordOf(reversal)}${to})\n`;
   }
   const [from, to] = [now === null ? null : decodeText(now), then === null ? null : decodeText(then)];

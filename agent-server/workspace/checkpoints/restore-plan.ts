@@ -1,12 +1,12 @@
-import { lstatSync, readdirSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import { basename, dirname } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { CheckpointFile } from "./checkpoints.ts";
-import type { FileImage } from "./file-image.ts";
-import { imageOf, sameImage } from "./checkpoint-entries.ts";
+import { type FileImage, isSpecial } from "./file-image.ts";
+import { imageOf, notCreated, readOwn, sameImage } from "./checkpoint-entries.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { readWhole } from "../file-operations.ts";
+import { diskPath, displayPath, fromBytes } from "../byte-path.ts";
 import { decodeText, type Encoding, encodeText, sha256 } from "../text/encoding.ts";
 import { mergeFiles } from "../text/three-way-merge.ts";
 import type { TargetFile, WorkspaceFiles } from "../workspace-files.ts";
@@ -19,8 +19,6 @@ export interface Reversal {
   /** Unsaved text of the editor; null when there is none. */
   readonly unsaved: string | null;
   readonly touches: readonly CheckpointFile[];
-  /** A parent folder that was replaced by another entry and that is restored first. */
-  readonly below?: string;
 }
 
 export interface Refusal {
@@ -87,14 +85,15 @@ async function planOne(
   const display = touches[0]?.path.display ?? absolute;
   try {
     if (below !== null) {
-      const file = { absolute, display, asked: absolute, inside: true };
+      // The folder is restored first, so policy judges the one above it.
+      const file = { absolute, display, asked: nearestNamed(dirname(below), deps.governance).absolute, inside: true };
       const target = await reverse(touches, null, null, file, deps.objects);
-      return target === null ? null : { file, current: null, target, unsaved: null, touches, below };
+      return target === null ? null : { file, current: null, target, unsaved: null, touches };
     }
     const file = resolveTarget(absolute, display, deps.governance);
     const disk = existsWithExactName(absolute) ? await imageOf(file) : null;
     const plain = disk === null || disk.kind === undefined;
-    const unsaved = plain ? await deps.files.unsavedText(file) : null;
+    const unsaved = plain && isNamedAsShown(file) ? await deps.files.unsavedText(file) : null;
     const bytes = unsaved === null || disk === null ? null : encodeLike(unsaved, await bytesOf(file));
     const current = bytes === null || disk === null ? disk : { hash: sha256(bytes), mode: disk.mode };
     const target = await reverse(touches, current, bytes, file, deps.objects);
@@ -105,31 +104,76 @@ async function planOne(
   }
 }
 
-/** Resolves the current location of a checkpoint's path, without following a link in its last part. @throws LancelotError `denied`. */
-export function resolveTarget(absolute: string, display: string, governance: Pick<Governance, "resolvePath">): TargetFile {
-  const resolved = governance.resolvePath(absolute);
-  // Only the link's own location matters; its target may not exist or may be a loop.
-  if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
-  if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
-  const above = governance.resolvePath(dirname(absolute));
-  if (!above.ok || join(above.absolute, basename(absolute)) !== absolute)
-    throw new LancelotError("denied", "It now resolves to a different path.");
-  return { absolute, display, asked: absolute, inside: above.inside };
+/**
+ * Rules by which the path gate refuses a name, or a folder that hides its content, wherever it is. Tools may not use such a path, but a
+ * command can, so undo judges the nearest folder above it that has a usable name.
+ */
+const refusedByName: ReadonlySet<string> = new Set([
+  ...["path.nul", "path.control", "path.encoding", "path.invisible", "path.stream", "path.long"],
+  ...["path.encoded", "path.foreign", "path.short-name", "path.unreadable"],
+]);
+
+/** True when undo can restore an entry although the path gate refuses it by this rule: by its name, or by what stands there now. */
+export function isRestorable(resolved: ReturnType<Governance["resolvePath"]>): boolean {
+  return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder" || refusedByName.has(resolved.rule);
 }
 
-function isOtherThanFolder(absolute: string): boolean {
+/**
+ * Resolves the current location of a checkpoint's path, without following a link in its last part. For a path whose name the path gate
+ * refuses, `asked` is the folder above that policy judges instead.
+ * @throws LancelotError `denied`.
+ */
+export function resolveTarget(absolute: string, display: string, governance: Pick<Governance, "resolvePath">): TargetFile {
+  const resolved = governance.resolvePath(absolute);
+  if (resolved.ok && resolved.absolute === absolute) return { absolute, display, asked: absolute, inside: resolved.inside };
+  if (!resolved.ok && refusedByName.has(resolved.rule)) {
+    const above = nearestNamed(dirname(absolute), governance);
+    return { absolute, display, asked: above.absolute, inside: above.inside };
+  }
+  // Only the link's own location matters; its target may not exist or may be a loop.
+  if (!resolved.ok && !isLink(absolute)) throw new LancelotError("denied", resolved.message);
+  const parent = dirname(absolute);
+  const above = nearestNamed(parent, governance);
+  return { absolute, display, asked: above.absolute === parent ? absolute : above.absolute, inside: above.inside };
+}
+
+/** The nearest folder that the path gate accepts, starting with `folder`. @throws LancelotError `denied` when it leads elsewhere. */
+function nearestNamed(folder: string, governance: Pick<Governance, "resolvePath">): { absolute: string; inside: boolean } {
+  const resolved = governance.resolvePath(folder);
+  if (resolved.ok && resolved.absolute === folder) return resolved;
+  if (resolved.ok || !refusedByName.has(resolved.rule) || leadsElsewhere(folder))
+    throw new LancelotError("denied", "It now resolves to a different path.");
+  return nearestNamed(dirname(folder), governance);
+}
+
+/** True for an existing path with a link in it. */
+function leadsElsewhere(absolute: string): boolean {
   try {
-    return !lstatSync(absolute).isDirectory();
+    return fromBytes(realpathSync.native(diskPath(absolute), { encoding: "buffer" })) !== absolute;
   } catch {
+    // What does not exist is created below the nearest existing folder, which is checked then.
     return false;
   }
 }
 
+/** False for a file whose shown name is escaped, so that the editor would look for another one. */
+export function isNamedAsShown({ display }: Pick<TargetFile, "display">): boolean {
+  return displayPath(display) === display;
+}
+
+function isOtherThanFolder(absolute: string): boolean {
+  return lstatOrNull(absolute)?.isDirectory() === false;
+}
+
 function isLink(absolute: string): boolean {
+  return lstatOrNull(absolute)?.isSymbolicLink() === true;
+}
+
+function lstatOrNull(absolute: string): Stats | null {
   try {
-    return lstatSync(absolute).isSymbolicLink();
+    return lstatSync(diskPath(absolute));
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -145,7 +189,7 @@ function existsWithExactName(absolute: string): boolean {
 }
 
 async function bytesOf(file: TargetFile): Promise<Buffer> {
-  return (await readWhole(file, Number.MAX_SAFE_INTEGER))?.bytes ?? Buffer.alloc(0);
+  return (await readOwn(file)) ?? Buffer.alloc(0);
 }
 
 /** Reverts the touches of one file from its current state. `unsaved`: its bytes in the editor, when they differ from the disk. */
@@ -158,16 +202,19 @@ async function reverse(
 ): Promise<FileImage> {
   let state = current;
   const load = async (image: FileImage): Promise<Buffer | null> => {
-    if (image === null || image.kind === "folder") return null;
+    if (image === null || image.hash === "") return null;
     if (image === current) return unsaved ?? (image.kind === undefined ? bytesOf(file) : objects.get(image.hash));
     return objects.get(image.hash);
   };
   for (const { before, after, planned, lost } of touches.toReversed()) {
     if (lost === null && sameImage(state, before)) continue;
+    if (lost !== "shared" && isSpecial(before?.kind) && state?.kind !== before?.kind) throw notCreated(file);
     if (lost === "unkept")
       throw new LancelotError(
         "conflict",
-        "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
+        before === null && after?.kind === "folder"
+          ? "Its earlier or present content is unknown, because it is too large, nested too deeply or cannot be read. It was not changed."
+          : "Its earlier content was not kept, because it was too large or there was no space. It was not changed.",
       );
     if (lost === "shared")
       throw new LancelotError("conflict", "A command and another program changed it at the same time, so it was not changed.");
@@ -184,9 +231,9 @@ async function reverse(
   return state;
 }
 
-/** For folders only existence counts: a later permission change must not block the restore. */
+/** Without content only existence counts: a later permission change must not block the restore. */
 function matchesState(state: FileImage, image: FileImage): boolean {
-  return sameImage(state, image) || (state?.kind === "folder" && image?.kind === "folder");
+  return sameImage(state, image) || (image !== null && image.hash === "" && state?.kind === image.kind);
 }
 
 /** Applies the reverse step from `after` to `before` to a file that was edited since. @throws LancelotError `conflict`. */

@@ -1,9 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, readlinkSync, readSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskPath } from "../byte-path.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { PackWriter } from "../checkpoints/object-packs.ts";
 import { hashFile, openForReading } from "../file-operations.ts";
+import { openOwnSync } from "../folder-access.ts";
 import { sha256 } from "../text/encoding.ts";
 import { retentionClasses } from "./retention-class.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
@@ -29,7 +31,7 @@ export interface CaptureOptions {
  * it returns. @throws LancelotError `cancelled`; the system's error on a full disk.
  */
 export async function captureContents(
-  { root, fresh }: Walked,
+  { root, fresh }: Pick<Walked, "root" | "fresh">,
   { workspace, objects, settings }: { workspace: string; objects: ObjectStore; settings: CheckpointSettings },
   { signal, hashAll, store, onProgress }: CaptureOptions,
 ): Promise<void> {
@@ -94,11 +96,11 @@ async function readEntry(
   { workspace, objects, writer, keeps }: { workspace: string; objects: ObjectStore; writer: PackWriter | null; keeps: boolean },
 ): Promise<void> {
   const path = join(workspace, pathOf(entry));
-  const bits = flagsOf(entry) & (flag.link | flag.odd);
+  const bits = flagsOf(entry) & flag.link;
   const kept = keeps ? flag.kept : 0;
   try {
     if ((bits & flag.link) !== 0) {
-      const target = readlinkSync(path, { encoding: "buffer" });
+      const target = readlinkSync(diskPath(path), { encoding: "buffer" });
       const hash = sha256(target);
       // A link target has few bytes, so it is stored regardless of the limits.
       await writer?.add(hash, target);
@@ -133,7 +135,7 @@ interface Read {
 
 function readSmall(path: string): Read | null {
   const at = Date.now();
-  const file = openSync(path, constants.O_RDONLY | noFollow | nonBlock);
+  const file = openOwnSync(path, constants.O_RDONLY | noFollow | nonBlock);
   try {
     const before = fstatSync(file);
     if (!before.isFile() || before.size > largeBytes * 4) return null;
@@ -154,9 +156,9 @@ function readSmall(path: string): Read | null {
 async function readLarge(path: string, objects: ObjectStore, store: boolean): Promise<Read | null> {
   const at = Date.now();
   const file = { absolute: path, display: path };
-  const { handle, stats: before } = await openForReading(file);
+  const { handle, stats: before } = await openForReading(file, { isOwn: true });
   try {
-    const hash = store ? await objects.putFile(handle, before.size) : await hashFile(file);
+    const hash = store ? await objects.putFile(handle, before.size) : await hashFile(file, { isOwn: true });
     if (hash === null) return null;
     const stats = await handle.stat();
     const steady = stats.mtimeMs === before.mtimeMs && stats.ctimeMs === before.ctimeMs && stats.size === before.size;

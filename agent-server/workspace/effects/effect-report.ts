@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { TouchedFile } from "../../contract/chat.ts";
+import { displayPath } from "../byte-path.ts";
 import type { ChangedFile, CommandChanges } from "./effects.ts";
 import { gitFolderOf, isGenerated } from "./retention-class.ts";
 import type { EntryChange, EntryState } from "./tree-compare.ts";
@@ -16,7 +17,9 @@ export interface ReportedChange {
 }
 
 interface Line {
+  /** As shown; a folder ends with a slash. */
   readonly path: string;
+  readonly source: string;
   readonly kind: TouchedFile["kind"];
   readonly before: string | null;
   readonly after: string | null;
@@ -27,8 +30,8 @@ interface Line {
 }
 
 /**
- * Describes a command's changes for card, model and receipt. A repository's internal files are one line; folders are listed only when
- * nothing inside them is.
+ * Describes a command's changes for card, model and receipt. A repository's internal files are one line, and so is each new submodule
+ * repository below it. Other folders are listed when their permissions changed, or when nothing inside them is listed.
  */
 export function report(
   found: readonly ReportedChange[],
@@ -42,15 +45,17 @@ export function report(
   const repositories = new Map<string, Line>();
   const parents = new Set<string>();
   for (const { change } of found) if (change.path.includes("/")) parents.add(change.path.slice(0, change.path.lastIndexOf("/")));
+  const newModules = new Set(found.flatMap(({ change }) => (change.before === null && modules.test(change.path) ? [change.path] : [])));
   for (const one of found) {
     const { change, reverted, lost } = one;
-    const inGit = gitFolderOf(change.path);
+    const inGit = moduleOf(change.path, newModules) ?? gitFolderOf(change.path);
     if (inGit !== null && !reverted) {
       const so = repositories.get(inGit);
       const whole = change.path === inGit ? kindOf(change) : "modified";
       const kind = so === undefined || so.kind === "modified" ? whole : so.kind;
       repositories.set(inGit, {
-        path: inGit,
+        path: displayPath(inGit),
+        source: inGit,
         kind,
         before: null,
         after: null,
@@ -62,13 +67,14 @@ export function report(
     }
     // The entries inside a created or deleted folder already describe it.
     const folder = (change.before ?? change.after)?.kind === "folder" && (change.after ?? change.before)?.kind === "folder";
-    if (folder && parents.has(change.path)) continue;
+    if (folder && parents.has(change.path) && change.before?.kind !== change.after?.kind) continue;
     lines.push({
-      path: `${shown(change.path)}${folder ? "/" : ""}`,
+      path: folder ? `${displayPath(change.path) || "."}/` : displayPath(change.path),
+      source: change.path,
       kind: kindOf(change),
       before: change.before?.hash ?? null,
       after: change.after?.hash ?? null,
-      lost: lost !== null || change.odd,
+      lost: lost !== null,
       reverted,
       rank: reverted ? 0 : isGenerated(change.path, generated) ? 3 : 1,
     });
@@ -77,7 +83,7 @@ export function report(
   lines.sort((a, b) => a.rank - b.rank || (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const listed = lines.slice(0, maxListed).map((line) => ({
     line,
-    undoable: line.reverted || (!line.lost && (line.rank === 2 || restorable(line.path.replace(/\/$/, "")))),
+    undoable: line.reverted || (!line.lost && (line.rank === 2 || restorable(line.source))),
   }));
   return {
     checkpointId,
@@ -117,7 +123,14 @@ function kindOf({ before, after }: EntryChange): TouchedFile["kind"] {
   return after === null ? "deleted" : "modified";
 }
 
-/** Names that are not valid UTF-8 contain escaped bytes and start with NUL internally. */
-function shown(path: string): string {
-  return path.replaceAll("\0", "");
+/** The folder with the repositories of submodules, above one of its entries. */
+const modules = /^(?:.*?\/)?\.git\/modules\/(?=.)/;
+
+/** The topmost new folder among the repositories of submodules that contains a path; null when there is none. */
+function moduleOf(path: string, newModules: ReadonlySet<string>): string | null {
+  const above = newModules.size === 0 ? undefined : modules.exec(path)?.[0];
+  if (above === undefined) return null;
+  for (let end = path.indexOf("/", above.length); end !== -1; end = path.indexOf("/", end + 1))
+    if (newModules.has(path.slice(0, end))) return path.slice(0, end);
+  return newModules.has(path) ? path : null;
 }

@@ -11,6 +11,8 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { createCommandCheckpointStore, type OpenCommand } from "../checkpoints/command-checkpoints.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
+import { isRestorable } from "../checkpoints/restore-plan.ts";
+import { diskPath } from "../byte-path.ts";
 import { sameIndex } from "../checkpoints/repository-state.ts";
 import { type Effects, type CommandChanges, commandChangesOutputs, type WatchOptions } from "./effects.ts";
 import { compare } from "./tree-compare.ts";
@@ -20,7 +22,7 @@ import { protection } from "./protected-files.ts";
 import { type ReportedChange, report } from "./effect-report.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { loadTree, saveTree } from "./tree-file.ts";
-import { type Folder, setFlags } from "./file-tree.ts";
+import { type Folder, folderAt, setFlags } from "./file-tree.ts";
 import { createTurns } from "./write-turns.ts";
 import { walk, type Walked } from "./tree-walk.ts";
 
@@ -40,6 +42,8 @@ export interface EffectsDeps {
   readonly log: Log;
 }
 
+/** Time (ms) a command waits for an earlier one that may still run. */
+const settleWithin = 5_000;
 /** Interval (ms) at which a window checks whether another window's command has ended. */
 const otherWindowPoll = 250;
 
@@ -48,6 +52,8 @@ export function createEffects(deps: EffectsDeps): Effects {
   const commands = createCommandCheckpointStore({ storage, workspace, now: deps.now });
   const turns = createTurns();
   const active = new Set<string>();
+  /** Commands of this window that may still run although their actions are over. */
+  const unsettled = new Map<string, Promise<void>>();
   const folder = join(storage.dataDir, "effects", createHash("sha256").update(workspace).digest("hex").slice(0, 16));
   const indexFile = join(folder, "index.tree");
   const manifestOf = (id: string) => join(folder, `${id}.tree`);
@@ -76,7 +82,8 @@ export function createEffects(deps: EffectsDeps): Effects {
     onProgress?.("Scanning the workspace so that changes can be undone");
     const index = await loadTree(indexFile);
     const walked = await walk(workspace, index, { signal, skip: storage.dataDir });
-    await captureContents(walked, { workspace, objects, settings: deps.settings() }, { signal, hashAll: false, store: true, onProgress });
+    const limits = { workspace, objects, settings: deps.settings() };
+    await captureContents(walked, limits, { signal, hashAll: false, store: true, onProgress }).finally(walked.release);
     await saveTree(manifestOf(id), walked.root);
     // If another window collected the index meanwhile, the contents it refers to may be deleted. From here on the manifest protects them.
     if (index !== null && !existsSync(indexFile)) return scanBefore(id, of);
@@ -107,12 +114,12 @@ export function createEffects(deps: EffectsDeps): Effects {
     const walked = await walk(workspace, before, { skip: storage.dataDir, settled: true });
     const options = { workspace, objects, settings: deps.settings() };
     try {
-      await captureContents(walked, options, { hashAll: true, store: true });
+      await captureContents(walked, options, { hashAll: true, store: true }).finally(walked.release);
     } catch (error) {
       if (!isFull(error)) throw error;
       log("the disk is full: only hashes of the changed files are stored", error);
       const again = await walk(workspace, before, { skip: storage.dataDir, settled: true });
-      await captureContents(again, options, { hashAll: true, store: false });
+      await captureContents(again, options, { hashAll: true, store: false }).finally(again.release);
       return again;
     }
     return walked;
@@ -127,7 +134,8 @@ export function createEffects(deps: EffectsDeps): Effects {
     const after = await scanAfter(before);
     const repositories = repositoriesOf(before);
     const generated = new Set(deps.settings().generated_folders);
-    const all = compare(before, after.root, new Set([...closed, ...after.closed]));
+    const unknown = new Set([...closed, ...after.closed]);
+    const all = compare(before, after.root, unknown);
     const ownChanges = split(await withoutIndexRefreshes(all), commands.others(of.id), workspace);
     const isProtected = protection({
       workspace,
@@ -144,9 +152,15 @@ export function createEffects(deps: EffectsDeps): Effects {
     );
     forget(after.root, revertResult.done);
     const found = ownChanges
-      .filter(({ change }) => !isAddedObject(change, repositories))
-      .map(({ change, shared }): ReportedChange => ({ change, reverted: revertResult.done.has(change), lost: lossReason(change, shared) }));
-    const kept = found.filter(({ change, reverted }) => !change.odd && (!reverted || change.before?.kind === "folder"));
+      .filter(({ change }) => !isAddedObject(change, before))
+      .map(
+        ({ change, shared }): ReportedChange => ({
+          change,
+          reverted: revertResult.done.has(change),
+          lost: lossReason(change, shared, unknown),
+        }),
+      );
+    const kept = found.filter(({ change, reverted }) => !reverted || change.before?.kind === "folder");
     if (kept.length === 0) commands.discard(of.id);
     else
       commands.fill(
@@ -171,10 +185,44 @@ export function createEffects(deps: EffectsDeps): Effects {
     return refreshed.size === 0 ? changes : changes.filter(({ path }) => !refreshed.has(path));
   }
 
-  /** True unless the path gate refuses the name. Entries that block the path are restored with it. */
+  /** True unless the path gate refuses the location. Entries that block the path are restored with it. */
   function restorable(path: string): boolean {
-    const resolved = governance.resolvePath(join(workspace, path));
-    return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder";
+    return isRestorable(governance.resolvePath(join(workspace, path)));
+  }
+
+  /** Completes the observation of a command whose action is over, with a receipt of its own. */
+  async function completeLate(of: OpenCommand, before: Folder, closed: readonly string[], approved: readonly string[]): Promise<void> {
+    const receiptId = ledger.open({
+      actionType: "system",
+      actionName: "effects.recover",
+      inputs: { checkpointId: of.id },
+      riskTier: "T1",
+      parentId: of.receiptId,
+      questId: of.questId,
+    });
+    try {
+      const watched = await complete(of, before, closed, approved);
+      const { checkpointId } = watched;
+      const outputs = { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) };
+      ledger.close(receiptId, { status: "success", outputs });
+    } catch (error) {
+      const errorMessage = "The changes of an interrupted command could not be determined. Lancelot retries later.";
+      ledger.close(receiptId, { status: "failure", errorMessage });
+      throw error;
+    }
+  }
+
+  /** Waits a moment for commands that may still run. @throws LancelotError `unavailable` when they do. */
+  async function untilSettled(signal: AbortSignal, onProgress: WatchOptions["onProgress"]): Promise<void> {
+    if (unsettled.size === 0) return;
+    onProgress?.("Waiting for an earlier command to end, whose container engine stopped responding");
+    await Promise.race([Promise.all(unsettled.values()), wait(settleWithin, undefined, { signal, ref: false })]).catch(() => undefined);
+    if (signal.aborted) throw new LancelotError("cancelled", "Stopped while waiting for an earlier command to end. Nothing was run.");
+    if (unsettled.size > 0)
+      throw new LancelotError(
+        "unavailable",
+        "An earlier command may still be running, because its container engine stopped responding. Nothing was run, so that its changes are not mistaken for those of this command. Start the container engine again, then run the command again.",
+      );
   }
 
   async function recoverNow(): Promise<number> {
@@ -189,29 +237,8 @@ export function createEffects(deps: EffectsDeps): Effects {
         if (!never) log("a command's manifest is damaged, so its changes are unknown");
         continue;
       }
-      const receiptId = ledger.open({
-        actionType: "system",
-        actionName: "effects.recover",
-        inputs: { checkpointId: open.id },
-        riskTier: "T1",
-        parentId: open.receiptId,
-        questId: open.questId,
-      });
-      try {
-        const watched = await complete(open, before, [], []);
-        const { checkpointId } = watched;
-        ledger.close(receiptId, {
-          status: "success",
-          outputs: { ...(checkpointId === null ? {} : { checkpointId }), ...commandChangesOutputs(watched) },
-        });
-        count += 1;
-      } catch (error) {
-        ledger.close(receiptId, {
-          status: "failure",
-          errorMessage: "The changes of an interrupted command could not be determined. Lancelot retries later.",
-        });
-        throw error;
-      }
+      await completeLate(open, before, [], []);
+      count += 1;
     }
     return count;
   }
@@ -237,20 +264,34 @@ export function createEffects(deps: EffectsDeps): Effects {
       const release = await turns.alone(of.signal);
       let id: string | null = null;
       try {
+        await untilSettled(of.signal, of.onProgress);
         const opened = await open(of);
         id = opened;
         active.add(opened);
         const before = await withSpace(() => scanBefore(opened, of));
         let watched: Promise<CommandChanges> | null = null;
+        const { questId, receiptId, approved = [] } = of;
+        const command = { id: opened, questId, receiptId };
         return {
           checkpointId: opened,
           finish: () => {
-            const { questId, receiptId, approved = [] } = of;
-            watched ??= complete({ id: opened, questId, receiptId }, before.root, before.closed, approved).finally(() => {
+            watched ??= complete(command, before.root, before.closed, approved).finally(() => {
               active.delete(opened);
               release();
             });
             return watched;
+          },
+          finishLater(ended) {
+            // Tools that declare their writes continue: their changes are told apart.
+            const over = ended
+              .then(() => completeLate(command, before.root, before.closed, approved))
+              .catch((error: unknown) => log("the changes of a command that was lost could not be determined", error))
+              .finally(() => {
+                active.delete(opened);
+                unsettled.delete(opened);
+              });
+            unsettled.set(opened, over);
+            release();
           },
         };
       } catch (error) {
@@ -271,15 +312,15 @@ function forget(root: Folder, changes: Iterable<{ readonly path: string }>): voi
   for (const { path } of changes) {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
-    const inner = parts.reduce<Folder | undefined>((at, part) => at?.folders.get(part), root);
+    const inner = folderAt(root, parts.join("/"));
     const at = inner?.names.indexOf(name) ?? -1;
-    if (inner !== undefined && at !== -1) setFlags({ folder: inner, at }, 0);
+    if (inner !== null && at !== -1) setFlags({ folder: inner, at }, 0);
   }
 }
 
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(diskPath(path), "utf8");
   } catch {
     return null;
   }

@@ -35,6 +35,11 @@ export interface ChangeWatch {
   readonly checkpointId: string;
   /** Scans again, reverts forbidden changes and records the rest. Call it once, even when the command failed or was stopped. */
   finish(): Promise<CommandChanges>;
+  /**
+   * Instead of `finish`, for a command that may still run. Does the same when `ended` resolves, with a receipt of its own. No other command
+   * begins before.
+   */
+  finishLater(ended: Promise<void>): void;
 }
 
 export interface WatchOptions {
@@ -52,7 +57,7 @@ export interface WatchOptions {
 export interface Effects {
   /**
    * Waits for its turn, scans the whole workspace and stores the contents that may change; durable when it returns.
-   * @throws LancelotError `cancelled`, `unavailable` (no space to store them; nothing was run).
+   * @throws LancelotError `cancelled`, `unavailable` (no space to store them, or an earlier command may still run; nothing was run).
    */
   begin(of: WatchOptions): Promise<ChangeWatch>;
   /** Runs a tool that declares its writes, never at the same time as a command of this window. */

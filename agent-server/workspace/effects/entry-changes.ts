@@ -4,30 +4,33 @@ import { imageOf, putEntry, sameImage } from "../checkpoints/checkpoint-entries.
 import type { CheckpointFile, Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { FileImage } from "../checkpoints/file-image.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
-import { gitFolderOf, isGitObject } from "./retention-class.ts";
+import { isGitObject } from "./retention-class.ts";
 import type { EntryChange, EntryState } from "./tree-compare.ts";
 import type { ReportedChange } from "./effect-report.ts";
-import type { Folder } from "./file-tree.ts";
+import { type Folder, folderAt } from "./file-tree.ts";
+import { displayPath } from "../byte-path.ts";
+import { isSpecial } from "../checkpoints/file-image.ts";
 
 /** Converts to a checkpoint image; null also for content that is not available. */
 export function toImage(state: EntryState | null): FileImage {
   if (state === null) return null;
-  if (state.kind === "folder") return { hash: "", mode: state.mode, kind: "folder" };
+  if (state.kind === "folder" || isSpecial(state.kind)) return { hash: "", mode: state.mode, kind: state.kind };
   if (state.hash === null) return null;
   return state.kind === "link" ? { hash: state.hash, mode: 0o777, kind: "link" } : { hash: state.hash, mode: state.mode };
 }
 
-/** Why a change cannot be undone; null when it can. */
-export function lossReason({ before }: EntryChange, shared: boolean): "unkept" | "shared" | null {
+/** Why a change cannot be undone; null when it can. `closed`: folders whose content is unknown, so that they cannot be emptied. */
+export function lossReason({ path, before, after }: EntryChange, shared: boolean, closed: ReadonlySet<string>): "unkept" | "shared" | null {
   if (shared) return "shared";
-  return before !== null && !before.kept ? "unkept" : null;
+  if (before === null) return closed.has(path) && after?.kind === "folder" ? "unkept" : null;
+  return !before.kept || (isSpecial(before.kind) && after?.kind !== before.kind) ? "unkept" : null;
 }
 
 export function toCommandFile(workspace: string, { change, lost }: ReportedChange): CommandFile {
   const { path, before, after } = change;
   const folder = (before ?? after)?.kind === "folder";
   return {
-    path: { absolute: join(workspace, path), display: folder ? `${path}/` : path },
+    path: { absolute: join(workspace, path), display: folder ? `${displayPath(path) || "."}/` : displayPath(path) },
     before: toImage(before),
     after: toImage(after),
     size: before?.size ?? 0,
@@ -56,8 +59,10 @@ export function split(
 }
 
 /** Objects that a command added to an existing repository; nothing refers to them once its other changes are undone. */
-export function isAddedObject({ path, before }: EntryChange, repositories: ReadonlySet<string>): boolean {
-  return before === null && isGitObject(path) && repositories.has(gitFolderOf(path) ?? "");
+export function isAddedObject({ path, before }: EntryChange, tree: Folder): boolean {
+  if (before !== null || !isGitObject(path)) return false;
+  const objects = /^.*?\.git\/(?:modules\/.+\/)?objects(?=\/)/.exec(path)?.[0];
+  return objects !== undefined && folderAt(tree, objects) !== null;
 }
 
 /** Paths of the `.git` folders in a tree. */
@@ -87,11 +92,11 @@ export async function revertProtectedChanges(
   }: { workspace: string; receiptId: string | null; checkpoints: Checkpoints; objects: ObjectStore },
 ): Promise<{ done: ReadonlySet<EntryChange>; checkpointId: string | null }> {
   const done = new Set<EntryChange>();
-  const wanted = changes.filter(({ before }) => before === null || before.kept);
+  const wanted = changes.filter(({ before }) => before === null || (before.kept && !isSpecial(before.kind)));
   if (wanted.length === 0) return { done, checkpointId: null };
   // A folder that was replaced by a link or file is only removed here; undoing the quest restores it with its content.
   const target = ({ before }: EntryChange): FileImage => (before?.kind === "folder" ? null : toImage(before));
-  const pathOf = ({ path }: EntryChange) => ({ absolute: join(workspace, path), display: path });
+  const pathOf = ({ path }: EntryChange) => ({ absolute: join(workspace, path), display: displayPath(path) });
   const checkpointId = await checkpoints.take({
     questId: null,
     receiptId,

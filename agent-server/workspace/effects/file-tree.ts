@@ -8,8 +8,6 @@ export const flag = {
   kept: 4,
   /** The entry changed so recently before the scan that a later change may leave the same timestamps. */
   racy: 8,
-  /** The name, or that of a parent folder, is not valid UTF-8: the entry is listed but cannot be opened by its name. */
-  odd: 16,
 } as const;
 
 /** Numbers per entry, in one flat array: a hundred thousand objects would need some hundred megabytes. */
@@ -27,30 +25,28 @@ export interface Facts {
   readonly mode: number;
 }
 
-/** Files and links of one folder, sorted by name, and its subfolders. */
+/** Files, links and special files of one folder, sorted by name, and its subfolders. */
 export interface Folder {
-  /** Relative to the workspace, with forward slashes; empty for the root. */
+  /** Relative to the workspace, with forward slashes and any bytes as text (`byte-path.ts`); empty for the root. */
   readonly path: string;
   /** Permission bits. */
   readonly mode: number;
-  readonly odd: boolean;
   readonly names: readonly string[];
   readonly numbers: Float64Array;
   readonly hashes: Uint8Array;
   readonly folders: Map<string, Folder>;
 }
 
-/** One file or link of a tree. */
+/** One file, link or special file of a tree. */
 export interface Entry {
   readonly folder: Folder;
   readonly at: number;
 }
 
-export function emptyFolder(path: string, permissions: number, odd: boolean, names: readonly string[]): Folder {
+export function emptyFolder(path: string, permissions: number, names: readonly string[]): Folder {
   return {
     path,
     mode: permissions,
-    odd,
     names,
     numbers: new Float64Array(names.length * width),
     hashes: new Uint8Array(names.length * hashBytes),
@@ -116,6 +112,12 @@ export function setHash({ folder, at }: Entry, hash: string): void {
 
 export function copyHash(from: Entry, to: Entry): void {
   to.folder.hashes.set(from.folder.hashes.subarray(from.at * hashBytes, (from.at + 1) * hashBytes), to.at * hashBytes);
+}
+
+/** The folder at a relative path; null when there is none. */
+export function folderAt(root: Folder, path: string): Folder | null {
+  if (path === "") return root;
+  return path.split("/").reduce<Folder | null>((at, name) => at?.folders.get(name) ?? null, root);
 }
 
 /** Every folder of a tree, parents first. */

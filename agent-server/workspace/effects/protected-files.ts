@@ -2,12 +2,13 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { gitFolderOf, isGenerated } from "./retention-class.ts";
 import type { EntryChange } from "./tree-compare.ts";
-import type { Folder } from "./file-tree.ts";
+import { diskPath, fromBytes } from "../byte-path.ts";
+import { type Folder, folderAt } from "./file-tree.ts";
 
 /**
  * Files in a `.git` folder that git executes or reads settings from. Its other files name commits and branches, which only undo restores.
  */
-const obeyed = /(?:^|\/)\.git\/(?:(?:modules|worktrees)\/.+\/)?(?:config|config\.worktree|hooks\/.+)$/i;
+const obeyed = /(?:^|\/)\.git\/(?:(?:modules|worktrees)\/.+\/)?(?:config|config\.worktree|info\/attributes|hooks\/.+)$/i;
 const redirection = /(?:^|\/)\.git\/commondir$/i;
 const sample = /(?:^|\/)\.git\/(?:modules\/.+\/)?hooks\/[^/]+\.sample$/;
 /** Limits for entries checked behind a new link: their number and depth. */
@@ -62,8 +63,8 @@ export function protection(deps: {
     return probe(target, "", 1);
   }
 
-  return ({ path, odd, before, after: now }) => {
-    if (odd || approved.has(path)) return false;
+  return ({ path, before, after: now }) => {
+    if (approved.has(path)) return false;
     const inGit = gitFolderOf(path);
     if (now === null) {
       // A deleted file runs nothing. Files of a repository are never reverted one by one, because a partial repository is worse than none.
@@ -74,7 +75,7 @@ export function protection(deps: {
     if (!named(path)) return false;
     if (inGit !== null && before === null && path !== inGit && !repositories.has(inGit)) {
       if (sample.test(path)) return false;
-      if (path.endsWith("/config")) return !isPlainConfig(read(path));
+      if (path.endsWith("/config")) return now.kind !== "file" || !isPlainConfig(read(path));
     }
     return !(before === null && sample.test(path));
   };
@@ -85,14 +86,13 @@ function targetIn(root: Folder, path: string, workspace: string): Folder | null 
   let target: string;
   try {
     // Resolves as the system does, because links may lead to other links.
-    target = relative(workspace, realpathSync(join(workspace, path)));
+    const real = realpathSync.native(diskPath(join(workspace, path)), { encoding: "buffer" });
+    target = relative(workspace, fromBytes(real));
   } catch {
     return null;
   }
   if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) return null;
-  let folder: Folder | undefined = root;
-  for (const part of target.split(sep)) folder = part === "." || part === "" ? folder : folder?.folders.get(part);
-  return folder ?? null;
+  return folderAt(root, target.split(sep).join("/"));
 }
 
 /** Settings of a new repository that name paths, branches and formats but no program. */

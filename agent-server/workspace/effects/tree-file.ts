@@ -1,26 +1,26 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
+import { fromBytes, toBytes } from "../byte-path.ts";
 import { errno } from "../file-errors.ts";
 import { emptyFolder, type Folder, foldersOf } from "./file-tree.ts";
 
 const magic = Buffer.from("lancelot tree 1\n");
 const digestBytes = 32;
+const terminator = Buffer.of(0);
 
 /**
- * Binary format of a tree. For each folder: its path, permissions, oddness, names (each ends with NUL, which no name contains), numbers
- * and
- * hashes; then a SHA-256 of everything.
+ * Binary format of a tree. For each folder: its path, permissions, a zero, names (each ends with NUL), numbers and hashes; then a SHA-256
+ * of everything. Paths and names are the bytes on the disk, which never contain NUL.
  */
 function encode(root: Folder): Buffer[] {
   const chunks: Buffer[] = [magic];
   for (const folder of foldersOf(root)) {
-    const path = Buffer.from(folder.path);
-    const names = Buffer.from(folder.names.map((name) => `${escaped(name)}\0`).join(""));
+    const path = toBytes(folder.path);
+    const names = Buffer.concat(folder.names.flatMap((name) => [toBytes(name), terminator]));
     const head = Buffer.alloc(20);
     head.writeUInt32LE(path.byteLength, 0);
     head.writeUInt32LE(folder.mode, 4);
-    head.writeUInt32LE(folder.odd ? 1 : 0, 8);
     head.writeUInt32LE(folder.names.length, 12);
     head.writeUInt32LE(names.byteLength, 16);
     const { numbers, hashes } = folder;
@@ -38,13 +38,17 @@ function encode(root: Folder): Buffer[] {
   return chunks;
 }
 
-/** Odd names start with NUL in memory, but NUL is the terminator in the file. */
-function escaped(name: string): string {
-  return name.startsWith("\0") ? `/${name.slice(1)}` : name;
-}
-
-function unescaped(name: string): string {
-  return name.startsWith("/") ? `\0${name.slice(1)}` : name;
+/** Names between their terminators. Without any other byte than UTF-8, the whole block is decoded at once. */
+function namesOf(block: Buffer): string[] {
+  const text = block.toString();
+  if (!text.includes("\ufffd")) return text.split("\0").slice(0, -1);
+  const names: string[] = [];
+  for (let at = 0; at < block.byteLength; ) {
+    const end = block.indexOf(0, at);
+    names.push(fromBytes(block.subarray(at, end)));
+    at = end + 1;
+  }
+  return names;
 }
 
 function decode(bytes: Buffer): Folder | null {
@@ -56,21 +60,17 @@ function decode(bytes: Buffer): Folder | null {
   for (let at = magic.byteLength; at < end; ) {
     const pathBytes = bytes.readUInt32LE(at);
     const mode = bytes.readUInt32LE(at + 4);
-    const odd = bytes.readUInt32LE(at + 8) === 1;
+    // Earlier versions stored other names in place of those that are not UTF-8, marked here or with a slash.
+    const isForeign = bytes.readUInt32LE(at + 8) === 1;
     const count = bytes.readUInt32LE(at + 12);
     const nameBytes = bytes.readUInt32LE(at + 16);
     at += 20;
-    const path = bytes.toString("utf8", at, at + pathBytes);
+    const path = fromBytes(bytes.subarray(at, at + pathBytes));
     at += pathBytes;
-    const names =
-      count === 0
-        ? []
-        : bytes
-            .toString("utf8", at, at + nameBytes - 1)
-            .split("\0")
-            .map(unescaped);
+    const names = namesOf(bytes.subarray(at, at + nameBytes));
+    if (isForeign || names.length !== count || names.some((name) => name.startsWith("/"))) return null;
     at += nameBytes;
-    const folder = emptyFolder(path, mode, odd, names);
+    const folder = emptyFolder(path, mode, names);
     const { numbers, hashes } = folder;
     bytes.copy(Buffer.from(numbers.buffer), 0, at, at + numbers.byteLength);
     at += numbers.byteLength;

@@ -1,8 +1,11 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskPath, fromBytes } from "../byte-path.ts";
+import { specialKind } from "../checkpoints/file-image.ts";
 import { errno } from "../file-errors.ts";
 import { temporaryName } from "../file-operations.ts";
+import { folderMode, holdFolder, releaseFolders } from "../folder-access.ts";
 import { copyHash, emptyFolder, type Entry, flag, flagsOf, type Folder, sameFacts, setFacts, setFlags } from "./file-tree.ts";
 
 /** Maximum time (ms) the event loop is blocked, and the number of entries between two checks of the clock. */
@@ -18,8 +21,10 @@ export interface Walked {
   /** Files and links whose hash is not known from an earlier scan, in the order of the walk. */
   readonly fresh: Entry[];
   readonly entries: number;
-  /** Folders that could not be read or belong to another file system; their content is unknown. */
+  /** Folders that could not be read, are too deep, or belong to another file system; their content is unknown. */
   readonly closed: string[];
+  /** Restores the permissions of folders that this user had to open; call it when the contents were read. */
+  release(): void;
 }
 
 /** Yields to the event loop when it was blocked for long enough. */
@@ -37,9 +42,9 @@ export function createPace(): () => Promise<void> | undefined {
 }
 
 /**
- * Scans every file, link and folder below `root`, without following links or leaving its file system. Skips sockets, pipes and
- * devices. Reuses the data in `before` for entries with unchanged facts. With `settled`, such an entry is not listed in `fresh`,
- * even when its hash is unknown.
+ * Scans every entry below `root`, without following links or leaving its file system. Reuses the data in `before` for entries with
+ * unchanged facts. With `settled`, such an entry is not listed in `fresh`, even when its hash is unknown. Folders that refuse their owner
+ * access stay open until `release`.
  * @throws LancelotError `cancelled`, `unavailable` when the root cannot be read.
  */
 export async function walk(
@@ -50,6 +55,8 @@ export async function walk(
   const pace = createPace();
   const fresh: Entry[] = [];
   const closed: string[] = [];
+  const held: string[] = [];
+  const release = (): void => releaseFolders(held.splice(0));
   let entries = 0;
 
   let looked = 0;
@@ -61,29 +68,31 @@ export async function walk(
     return pace();
   }
 
-  async function visit(at: string | Buffer, path: string, stats: Stats, known: Folder | null, device: number): Promise<Folder | null> {
-    let named: Named;
+  async function visit(at: string, path: string, stats: Stats, known: Folder | null, device: number): Promise<Folder | null> {
+    let all: string[];
     try {
-      named = namesIn(at);
+      if (holdFolder(at, stats)) held.push(at);
+      all = namesIn(at);
     } catch (error) {
       if (path === "") throw unreadable(error);
       if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return null;
       closed.push(path);
-      return emptyFolder(path, stats.mode & 0o7777, false, []);
+      return emptyFolder(path, folderMode(at, stats), []);
     }
     const now = Date.now();
     const names: string[] = [];
     const found: Stats[] = [];
-    const below: { name: string; place: string | Buffer; stats: Stats }[] = [];
-    for (const name of named.names) {
+    const below: { name: string; place: string; stats: Stats }[] = [];
+    for (const name of all) {
       const turn = rest();
       if (turn !== undefined) await turn;
-      const place = named.places?.get(name) ?? (typeof at === "string" ? at + sep + name : at);
+      const place = at + sep + name;
       let entry: Stats | undefined;
       try {
-        entry = lstatSync(place, { throwIfNoEntry: false });
-      } catch {
-        // The entry was deleted, or cannot be read.
+        entry = lstatSync(diskPath(place), { throwIfNoEntry: false });
+      } catch (error) {
+        // The entry was deleted, cannot be read, or is deeper than the system accepts a path.
+        if (errno(error) === "ENAMETOOLONG" && closed.at(-1) !== path) closed.push(path);
         continue;
       }
       if (entry === undefined) continue;
@@ -92,21 +101,20 @@ export async function walk(
       } else if (entry.isDirectory()) {
         if (place !== skip) below.push({ name, place, stats: entry });
         continue;
-      } else if (!entry.isSymbolicLink()) continue;
+      }
       names.push(name);
       found.push(entry);
     }
     entries += found.length;
-    const odd = typeof at !== "string";
-    const folder = emptyFolder(path, stats.mode & 0o7777, odd, names);
+    const folder = emptyFolder(path, folderMode(at, stats), names);
     const knownNames = known?.names ?? [];
     let other = 0;
     for (const [index, facts] of found.entries()) {
       const name = names[index] ?? "";
       const entry = { folder, at: index };
       setFacts(entry, facts);
-      const bits =
-        (facts.isSymbolicLink() ? flag.link : 0) | (odd || name.startsWith("\0") ? flag.odd : 0) | (isRacy(facts, now) ? flag.racy : 0);
+      if (specialKind(facts.mode) !== null) continue;
+      const bits = (facts.isSymbolicLink() ? flag.link : 0) | (isRacy(facts, now) ? flag.racy : 0);
       while (other < knownNames.length && (knownNames[other] ?? "") < name) other += 1;
       const earlier = known !== null && knownNames[other] === name ? { folder: known, at: other } : null;
       const had = earlier === null ? 0 : flagsOf(earlier);
@@ -116,7 +124,7 @@ export async function walk(
         setFlags(entry, bits | (had & (flag.known | flag.kept)));
       } else {
         setFlags(entry, bits);
-        if ((bits & flag.odd) === 0) fresh.push(entry);
+        fresh.push(entry);
       }
     }
     for (const { name, place, stats: facts } of below) {
@@ -137,45 +145,26 @@ export async function walk(
   } catch (error) {
     throw unreadable(error);
   }
-  const tree = await visit(root, "", stats, before, stats.dev);
-  if (tree === null) throw unreadable(null);
-  return { root: tree, fresh, entries, closed };
-}
-
-interface Named {
-  /** Sorted by code unit. */
-  readonly names: readonly string[];
-  /** Raw names in bytes of the entries whose names are not valid UTF-8. */
-  readonly places: ReadonlyMap<string, Buffer> | null;
-}
-
-/** Names as stored on the disk. Those that are not valid UTF-8 get a unique escaped name. */
-function namesIn(at: string | Buffer): Named {
-  if (typeof at === "string") {
-    const names = readdirSync(at);
-    if (!names.some((name) => name.includes("\ufffd"))) return { names: names.sort(), places: null };
+  try {
+    const tree = await visit(root, "", stats, before, stats.dev);
+    if (tree === null) throw unreadable(null);
+    return { root: tree, fresh, entries, closed, release };
+  } catch (error) {
+    release();
+    throw error;
   }
-  const places = new Map<string, Buffer>();
-  const names = readdirSync(at, { encoding: "buffer" }).map((bytes) => {
-    const name = bytes.toString();
-    if (typeof at === "string" && Buffer.from(name).equals(bytes)) return name;
-    const odd = `\0${oddName(bytes)}`;
-    places.set(odd, Buffer.concat([typeof at === "string" ? Buffer.from(at) : at, Buffer.from(sep), bytes]));
-    return odd;
-  });
-  return { names: names.sort(), places };
+}
+
+/** Names as stored on the disk, sorted by code unit. */
+function namesIn(at: string): string[] {
+  const names = readdirSync(diskPath(at), { encoding: "utf8" });
+  const isText = !names.some((name) => name.includes("\ufffd"));
+  return (isText ? names : readdirSync(diskPath(at), { encoding: "buffer" }).map(fromBytes)).sort();
 }
 
 /** True when a later change might leave the same timestamps. */
 export function isRacy(facts: Pick<Stats, "ctimeMs">, now: number): boolean {
   return facts.ctimeMs > now - (facts.ctimeMs % 1000 === 0 ? slowTick : tick);
-}
-
-/** Readable form of a name that is not valid UTF-8. */
-function oddName(bytes: Buffer): string {
-  return Array.from(bytes.toString("latin1"), (char) =>
-    char > "~" || char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char,
-  ).join("");
 }
 
 function unreadable(cause: unknown): LancelotError {

@@ -16,7 +16,7 @@ import { createCheckpointServices, type CheckpointServices } from "../../../agen
 import { createRestore, type Restore } from "../../../agent-server/execution/restore.ts";
 import { createPathLocks } from "../../../agent-server/workspace/path-locks.ts";
 import { createPipeline, type ExecutionPipeline } from "../../../agent-server/execution/pipeline.ts";
-import type { Action } from "../../../agent-server/execution/action.ts";
+import type { Action, Result } from "../../../agent-server/execution/action.ts";
 import { workspaceMigrations } from "../../../agent-server/workspace/workspace.ts";
 import { createVerifications } from "../../../agent-server/execution/verifications.ts";
 import { createVerificationStore } from "../../../agent-server/execution/verification-store.ts";
@@ -46,7 +46,7 @@ export interface CommandOptions {
   readonly signal: AbortSignal;
   readonly approved: readonly string[];
   /** Instead of a script. */
-  readonly run: () => Promise<void>;
+  readonly run: () => Promise<void | Pick<Result<null>, "stillRunning">>;
   /** What the script prints. */
   readonly onOutput: (text: string) => void;
 }
@@ -183,9 +183,10 @@ export function createEffectsFixture(options: EffectsFixtureOptions = {}): Effec
         onTouched: (found) => (touched = found),
         provider: { name: "sh", version: "1" },
         run: async () => {
-          if (run === undefined) await shell(script, workspace, onOutput);
-          else await run();
-          return { value: null, outputs: {} };
+          const ran = await (run === undefined ? shell(script, workspace, onOutput) : run());
+          // The changes of such a command are recorded later.
+          if (ran?.stillRunning !== undefined) touched = { files: [], total: 0, checkpointId: null };
+          return { value: null, outputs: {}, ...ran };
         },
       };
       await pipeline.execute(action);

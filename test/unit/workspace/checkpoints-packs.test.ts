@@ -117,11 +117,11 @@ describe("a saved tree", () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   it("round-trips, and reads as null when a bit is wrong", async () => {
-    const root = emptyFolder("", 0o755, false, ["a\nb", "é"]);
-    const inner = emptyFolder("sub", 0o700, false, []);
-    const odd = emptyFolder("sub/\0\\xff", 0o711, true, ["\0\\xfe"]);
+    const root = emptyFolder("", 0o755, ["a\nb", "é"]);
+    const inner = emptyFolder("sub", 0o700, []);
+    const bytes = emptyFolder("sub/\0ff", 0o711, ["\0fe", "a\0c3é"]);
     root.folders.set("sub", inner);
-    inner.folders.set("\0\\xff", odd);
+    inner.folders.set("\0ff", bytes);
     const facts = { size: 5, mtimeMs: 1_700_000_000_000.123, ctimeMs: 1_700_000_000_001.5, ino: 2 ** 52, mode: 0o100644 };
     for (const entry of entriesOf(root)) {
       setFacts(entry, facts);
@@ -132,23 +132,20 @@ describe("a saved tree", () => {
     await saveTree(path, root);
     const again = await loadTree(path);
     const reported = (tree: typeof root) =>
-      [...entriesOf(tree)].map((entry) => [
-        pathOf(entry),
-        entry.folder.mode,
-        entry.folder.odd,
-        factsOf(entry),
-        flagsOf(entry),
-        hashOf(entry),
-      ]);
+      [...entriesOf(tree)].map((entry) => [pathOf(entry), entry.folder.mode, factsOf(entry), flagsOf(entry), hashOf(entry)]);
     expect(again === null ? null : reported(again)).toEqual(reported(root));
-    const bytes = readFileSync(path);
-    for (const at of [0, 20, Math.floor(bytes.length / 2), bytes.length - 1]) {
-      const wrong = Buffer.from(bytes);
+    // Earlier versions wrote another name in place of one that is not text: such a tree cannot be compared.
+    await saveTree(path, emptyFolder("", 0o755, ["/f\\xff"]));
+    expect(await loadTree(path)).toBeNull();
+    await saveTree(path, root);
+    const whole = readFileSync(path);
+    for (const at of [0, 20, Math.floor(whole.length / 2), whole.length - 1]) {
+      const wrong = Buffer.from(whole);
       wrong[at] = (wrong[at] ?? 0) ^ 1;
       writeFileSync(path, wrong);
       expect(await loadTree(path)).toBeNull();
     }
-    writeFileSync(path, bytes.subarray(0, 10));
+    writeFileSync(path, whole.subarray(0, 10));
     expect(await loadTree(path)).toBeNull();
     expect(await loadTree(join(folder, "none.tree"))).toBeNull();
   });

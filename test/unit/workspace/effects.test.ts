@@ -271,27 +271,27 @@ describe("changes of a command", () => {
     expect([...of("node_modules/"), ...of("made-here/")].filter(({ undoable }) => !undoable).length).toBeGreaterThan(20);
   });
 
-  it("list names that are not valid UTF-8 without undoing them", async () => {
-    const odd = Buffer.concat([Buffer.from(`${fixture.workspace}/`), Buffer.from([0x66, 0xff, 0xfe])]);
-    writeFileSync(odd, "1\n");
+  it("include names that are not text, escaped, and undo them", async () => {
+    const bytes = Buffer.concat([Buffer.from(`${fixture.workspace}/`), Buffer.from([0x66, 0xff, 0xfe])]);
+    writeFileSync(bytes, "1\n");
     fixture.write("new\nline.txt", "1\n");
     fixture.write("a.txt", "1\n");
     const { touched } = await fixture.sh("", {
       run: async () => {
-        writeFileSync(odd, "2\n");
+        writeFileSync(bytes, "2\n");
         fixture.write("new\nline.txt", "2\n");
         fixture.write("a.txt", "2\n");
       },
     });
     expect(touched.files).toEqual([
       { path: "a.txt", kind: "modified", undoable: true },
-      { path: "f\\xff\\xfe", kind: "modified", undoable: false },
-      { path: "new\nline.txt", kind: "modified", undoable: false },
+      { path: "f\\xff\\xfe", kind: "modified", undoable: true },
+      { path: "new\\nline.txt", kind: "modified", undoable: true },
     ]);
     const { restored, conflicts } = await fixture.restore.restore({ questId: "q1" });
-    expect(restored).toEqual(["a.txt"]);
-    expect(conflicts.map(({ path }) => path)).toEqual(["new\nline.txt"]);
-    expect([readFileSync(odd, "utf8"), fixture.read("new\nline.txt"), fixture.read("a.txt")]).toEqual(["2\n", "2\n", "1\n"]);
+    expect(restored.toSorted()).toEqual(["a.txt", "f\\xff\\xfe", "new\\nline.txt"]);
+    expect(conflicts).toEqual([]);
+    expect([readFileSync(bytes, "utf8"), fixture.read("new\nline.txt"), fixture.read("a.txt")]).toEqual(["1\n", "1\n", "1\n"]);
   });
 
   it("restore replaced files, links and folders, and read-only ones", async () => {
