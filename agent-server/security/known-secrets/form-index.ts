@@ -22,54 +22,65 @@ export interface FormIndex {
 }
 
 /** Spreads a character over 32 bits, so that the low bits of a rolling hash also depend on the oldest of `seedLength` characters. */
-const spread = Uint32Array.from({ length: 256 }, (_, code) => {
-  let bits = Math.imul(code + 1, 0x9e3779b1);
+const spread = Int32Array.from({ length: 256 }, (_, code) => {
+  let bits = Math.imul(code + 1, 0x85ebca77);
   bits = Math.imul(bits ^ (bits >>> 15), 0x85ebca6b);
-  return (bits ^ (bits >>> 13)) >>> 0;
+  return bits ^ (bits >>> 13);
 });
+
+const multiplier = 0x9e3779b1;
+
+function hashAt(text: string, offset: number): number {
+  let hash = 0;
+  for (let at = offset; at < offset + seedLength; at += 1) hash = (hash << 6) ^ (spread[text.charCodeAt(at) & 255] ?? 0);
+  return hash;
+}
+
+/** A piece of a form, and its hash. */
+interface Seed {
+  readonly form: EncodedForm;
+  readonly offset: number;
+  readonly hash: number;
+}
 
 /** Seeds tried for a weak form, which needs only one. */
 const triedSeeds = 16;
 
 /** Indexes seeds of the forms in a hash table that is mostly empty, so that a text costs one look-up per character. */
 export function createFormIndex(forms: readonly EncodedForm[]): FormIndex {
-  const seeds: { form: EncodedForm; offset: number }[] = [];
+  const seeds: Seed[] = [];
   const weak: EncodedForm[] = [];
   for (const form of forms) {
     if (form.text.length < seedLength) continue;
     if (form.source.isWeak) weak.push(form);
-    else for (const offset of seedOffsets(form)) seeds.push({ form, offset });
+    else for (const offset of seedOffsets(form)) seeds.push({ form, offset, hash: hashAt(form.text, offset) });
   }
-  const bits = Math.min(22, Math.max(10, Math.ceil(Math.log2((seeds.length + weak.length + 1) * 8))));
+  const bits = Math.min(22, Math.max(10, Math.ceil(Math.log2((seeds.length + weak.length + 1) * 16))));
   const shift = 32 - bits;
   /** The last seed of each slot plus one, and for each seed the one before it in its slot. */
   const heads = new Int32Array(1 << bits);
   const before: number[] = [];
-  const slotOf = (hash: number): number => Math.imul(hash, 0x9e3779b1) >>> shift;
-  const slotAt = (text: string, offset: number): number => {
-    let hash = 0;
-    for (let at = offset; at < offset + seedLength; at += 1) hash = (hash << 6) ^ (spread[text.charCodeAt(at) & 255] ?? 0);
-    return slotOf(hash);
+  const slotOf = (hash: number): number => Math.imul(hash, multiplier) >>> shift;
+  const link = (seed: number, hash: number): void => {
+    before[seed] = heads[slotOf(hash)] ?? 0;
+    heads[slotOf(hash)] = seed + 1;
   };
-  const add = (seed: number, slot: number): void => {
-    before[seed] = heads[slot] ?? 0;
-    heads[slot] = seed + 1;
-  };
-  for (const [seed, { form, offset }] of seeds.entries()) add(seed, slotAt(form.text, offset));
+  for (const [seed, { hash }] of seeds.entries()) link(seed, hash);
   // Many ordinary values begin alike (`https:`), so each is found by the part that the fewest share.
   for (const form of weak) {
-    let best = { offset: 0, shared: Number.POSITIVE_INFINITY };
+    let best = { offset: 0, hash: 0, shared: Number.POSITIVE_INFINITY };
     for (let offset = 0; offset <= Math.min(triedSeeds, form.text.length - seedLength); offset += 1) {
+      const hash = hashAt(form.text, offset);
       let shared = 0;
-      for (let seed = heads[slotAt(form.text, offset)] ?? 0; seed !== 0; seed = before[seed - 1] ?? 0) shared += 1;
-      if (shared < best.shared) best = { offset, shared };
+      for (let seed = heads[slotOf(hash)] ?? 0; seed !== 0; seed = before[seed - 1] ?? 0) shared += 1;
+      if (shared < best.shared) best = { offset, hash, shared };
     }
-    add(seeds.length, slotAt(form.text, best.offset));
-    seeds.push({ form, offset: best.offset });
+    link(seeds.length, best.hash);
+    seeds.push({ form, offset: best.offset, hash: best.hash });
   }
 
   /** Extends a seed as far as text and form agree. */
-  function extend({ length, codes }: SqueezedText, { form, offset }: { form: EncodedForm; offset: number }, at: number): FormMatch | null {
+  function extend({ length, codes }: SqueezedText, { form, offset }: Seed, at: number): FormMatch | null {
     const { text } = form;
     let from = 0;
     while (from < seedLength && codes[at + from] === text.charCodeAt(offset + from)) from += 1;
@@ -92,11 +103,12 @@ export function createFormIndex(forms: readonly EncodedForm[]): FormIndex {
       let hash = 0;
       for (let at = 0; at < length; at += 1) {
         hash = (hash << 6) ^ (spread[(codes[at] as number) & 255] as number);
-        let seed = heads[Math.imul(hash, 0x9e3779b1) >>> shift] as number;
-        if (seed === 0 || at < found || at < seedLength - 1) continue;
+        const head = heads[Math.imul(hash, multiplier) >>> shift] as number;
+        if (head === 0 || at < found || at < seedLength - 1) continue;
         let longest: FormMatch | null = null;
-        for (; seed !== 0; seed = before[seed - 1] ?? 0) {
-          const candidate = extend(text, seeds[seed - 1] as (typeof seeds)[number], at - seedLength + 1);
+        for (let next = head; next !== 0; next = before[next - 1] ?? 0) {
+          const seed = seeds[next - 1];
+          const candidate = seed?.hash === hash ? extend(text, seed, at - seedLength + 1) : null;
           if (candidate === null || (longest !== null && candidate.end - candidate.start <= longest.end - longest.start)) continue;
           if (!candidate.isWhole || accepts(candidate)) longest = candidate;
         }

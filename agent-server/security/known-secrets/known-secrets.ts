@@ -2,7 +2,7 @@ import type { Inspection, KnownMatch } from "../types.ts";
 import { encodedForms, type EncodedForm, leastLength } from "./encoded-forms.ts";
 import { createFormIndex, type FormIndex, type FormMatch, seedLength } from "./form-index.ts";
 import { secretFileValues } from "./secret-file-values.ts";
-import { endOfCharacter, squeeze, type SqueezedText } from "./squeezed-text.ts";
+import { endOfCharacter, squeeze, type SqueezedText, unfinishedEscapeAt } from "./squeezed-text.ts";
 import { isTrivialValue } from "./trivial-values.ts";
 import { createUnfinishedValues, type UnfinishedValues } from "./unfinished-values.ts";
 
@@ -76,15 +76,19 @@ export function createKnownSecrets(): KnownSecrets {
     if (text.length < leastLength || (single.size === 0 && byFile.size === 0)) return { matches: [], unfinishedFrom: text.length };
     const { index, unfinished, short } = (learned ??= learn());
     const squeezed = squeeze(text);
-    const { length, starts } = squeezed;
+    const { starts } = squeezed;
     const endOf = (at: number): number => endOfCharacter(text, starts[at] ?? 0);
     const found = index.find(squeezed, (match) => isWholeValue(text, squeezed, match));
     const matches = found.map(({ form, start, end }) => ({ start: starts[start] ?? 0, end: endOf(end - 1), kind: form.source.kind }));
     for (const { value, kind } of short) matches.push(...wordsIn(text, value, kind));
     if (!isStreamed) return { matches: merge(matches), unfinishedFrom: text.length };
-    const isComplete = found.some(({ isWhole, end }) => isWhole && end === length);
-    const from = isComplete ? length : unfinished.from(squeezed);
-    return { matches: merge(matches), unfinishedFrom: from < length ? (starts[from] ?? text.length) : text.length };
+    const { at, isSequence } = unfinishedEscapeAt(text);
+    // An escape that is cut stands for nothing yet, so what stands before it counts as the end.
+    const whole = at < text.length ? squeeze(text.slice(0, at)) : squeezed;
+    const isComplete = found.some(({ isWhole, end }) => isWhole && end === whole.length);
+    const from = isComplete ? whole.length : unfinished.from(whole);
+    const unfinishedFrom = from < whole.length ? (whole.starts[from] ?? at) : isSequence ? at : text.length;
+    return { matches: merge(matches), unfinishedFrom };
   }
 
   return {

@@ -106,6 +106,20 @@ export function endOfCharacter(text: string, start: number): number {
   return unit < 128 && asciiForm[unit] === escape ? readEscape(text, start).end : start + 1;
 }
 
+const unfinishedSequence = /\u001b(?:\[[0-?]{0,40}[ -/]{0,4}|\][^\u0007\u001b]{0,300})?$/;
+const unfinishedEscape = /(?:%(?:25){0,4}2?[0-9a-f]?|\\(?:u[0-9a-f]{0,3}|x[0-9a-f]?|[0-3]?[0-7]?)|&(?:amp;){0,3}#?\w{0,6})$/i;
+const longestEscape = 400;
+
+/** Where an escape begins that the end of the text cuts, and whether it is a terminal sequence, which shows nothing. */
+export function unfinishedEscapeAt(text: string): { at: number; isSequence: boolean } {
+  const first = Math.max(0, text.length - longestEscape);
+  const tail = text.slice(first);
+  const sequence = tail.search(unfinishedSequence);
+  if (sequence !== -1) return { at: first + sequence, isSequence: true };
+  const escape = tail.search(unfinishedEscape);
+  return { at: escape === -1 ? text.length : first + escape, isSequence: false };
+}
+
 /** The squeezed form of a value. */
 export function squeezed(text: string): string {
   const { length, codes: units } = squeeze(text);

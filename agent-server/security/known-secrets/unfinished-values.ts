@@ -49,29 +49,40 @@ export function createUnfinishedValues(forms: readonly EncodedForm[]): Unfinishe
   };
 }
 
-/** The pieces of `size` characters of the forms, as bits; about one of sixteen other pieces is taken for one of them. */
+/** The bits that each piece sets. */
+const hashes = 3;
+
+/** The pieces of `size` characters of the forms, as bits; one of a thousand other pieces is taken for one of them. */
 function createGramSet(forms: readonly EncodedForm[], size: number) {
   const total = forms.reduce((sum, { text }) => sum + text.length, 0);
-  const bits = Math.min(24, Math.max(10, Math.ceil(Math.log2((total + 1) * 16))));
+  const bits = Math.min(26, Math.max(10, Math.ceil(Math.log2((total + 1) * 32))));
   const words = new Uint32Array(1 << (bits - 5));
-  const hashOf = (codeAt: (at: number) => number, from: number): number => {
+  /** Calls `visit` with each bit of a piece until it returns false. */
+  const everyBit = (codeAt: (at: number) => number, from: number, visit: (bit: number) => boolean): boolean => {
     let hash = size;
-    for (let at = from; at < from + size; at += 1) hash = Math.imul(hash ^ codeAt(at), 0x01000193);
-    return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> (32 - bits);
+    for (let at = from; at < from + size; at += 1) hash = Math.imul((hash ^ (hash >>> 15)) + codeAt(at), 0x2c1b3c6d);
+    for (let round = 0; round < hashes; round += 1) {
+      hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39);
+      if (!visit(hash >>> (32 - bits))) return false;
+    }
+    return true;
   };
   for (const { text } of forms)
-    for (let at = 0; at + size <= text.length; at += 1) {
-      const hash = hashOf((index) => text.charCodeAt(index), at);
-      words[hash >>> 5] = (words[hash >>> 5] ?? 0) | (1 << (hash & 31));
-    }
+    for (let at = 0; at + size <= text.length; at += 1)
+      everyBit(
+        (index) => text.charCodeAt(index),
+        at,
+        (bit) => {
+          words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
+          return true;
+        },
+      );
 
   return {
     /** Where the last unbroken chain of overlapping pieces begins that reaches the end of the text. */
     chainFrom({ length, codes }: SqueezedText): number {
-      const has = (at: number): boolean => {
-        const hash = hashOf((index) => codes[index] ?? 0, at);
-        return (((words[hash >>> 5] ?? 0) >>> (hash & 31)) & 1) === 1;
-      };
+      const isSet = (bit: number): boolean => (((words[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 1;
+      const has = (at: number): boolean => everyBit((index) => codes[index] ?? 0, at, isSet);
       let from = length - size;
       if (total === 0 || from < 0 || !has(from)) return length;
       while (from > 0 && has(from - 1)) from -= 1;
