@@ -240,8 +240,7 @@ export const secretFormats: readonly SecretFormat[] = [
   {
     kind: "password",
     hints: ["value=", "Value="],
-    pattern:
-      /(?:key|name)="[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)" {1,4}value="([^"<>]{4,500})"/gi,
+    pattern: /(?:key|name)="[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)" {1,4}value="([^"<>]{4,500})"/gi,
     group: 1,
     check: isElementText,
   },

@@ -13,7 +13,9 @@ const ofAlphabet = (letters: string): fc.Arbitrary<string> =>
 /** Values as generators of keys and passwords make them, without repetitions that no generator makes. */
 export const randomValue = fc
   .oneof(...Object.values(alphabets).map(ofAlphabet))
-  .filter((value) => new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/]/.test(value));
+  .filter(
+    (value) => new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/]/.test(value),
+  );
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);

@@ -66,7 +66,11 @@ function sourceOf(text: string, written: number, kind: string): Source {
 function base64Form(bytes: Buffer, shift: number, source: Source): EncodedForm {
   const first = Math.ceil((shift * 8) / 6);
   const end = Math.floor(((shift + bytes.length) * 8) / 6);
-  const text = squeezed(Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64").slice(first, end));
+  const text = squeezed(
+    Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString("base64")
+      .slice(first, end),
+  );
   return form(text, "base64", source, first * 6 - shift * 8);
 }
 

@@ -42,10 +42,13 @@ function isJoint(code: number): boolean {
  */
 export function distinctiveWindows(text: string, size: number): Uint32Array {
   const next = new Uint32Array(text.length + 1).fill(text.length);
-  const surprise = Array.from({ length: Math.max(0, text.length - 1) }, (_, at) => surpriseOf(text.charCodeAt(at), text.charCodeAt(at + 1)));
+  const surprise = Array.from({ length: Math.max(0, text.length - 1) }, (_, at) =>
+    surpriseOf(text.charCodeAt(at), text.charCodeAt(at + 1)),
+  );
   for (let from = text.length - 1; from >= 0; from -= 1) {
     next[from] = next[from + 1] ?? text.length;
-    if (from + size <= text.length && isDistinctive(text.slice(from, from + size), surprise.slice(from, from + size - 1))) next[from] = from;
+    if (from + size <= text.length && isDistinctive(text.slice(from, from + size), surprise.slice(from, from + size - 1)))
+      next[from] = from;
   }
   return next;
 }

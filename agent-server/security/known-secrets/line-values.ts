@@ -42,7 +42,8 @@ export function lineValues(text: string, name: string): NamedValue[] {
     readMarkup(content, values);
     if (found === null) {
       const fields = content.split(/(?<!\\):/);
-      if (fields.length > 1 && secretLast.test(name)) values.push({ key: "password", value: (fields.at(-1) ?? "").replace(/\\(.)/g, "$1") });
+      if (fields.length > 1 && secretLast.test(name))
+        values.push({ key: "password", value: (fields.at(-1) ?? "").replace(/\\(.)/g, "$1") });
       else if (fields.length > 1 && secretSecond.test(name)) values.push({ key: "password", value: fields[1] ?? "" });
       else if (/\bmachine\b|\bdefault\b|\bpassword\b|\blogin\b/.test(content) && name.includes("netrc")) readNetrc(content, values);
       else if (hasFewLines || !/\s/.test(content)) values.push({ key: null, value: content });
@@ -90,7 +91,8 @@ function nameBefore(text: string): string | null {
 }
 
 function readMarkup(content: string, values: NamedValue[]): void {
-  for (const [, key = "", inner = ""] of content.matchAll(/<([\w:.-]{1,100})[^<>]{0,500}>([^<>]{4,4096})<\//g)) values.push({ key, value: inner });
+  for (const [, key = "", inner = ""] of content.matchAll(/<([\w:.-]{1,100})[^<>]{0,500}>([^<>]{4,4096})<\//g))
+    values.push({ key, value: inner });
 }
 
 function readNetrc(content: string, values: NamedValue[]): void {

@@ -71,9 +71,11 @@ function partsOf(value: string): NamedValue[] {
   const address = /^[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/(?:([^\s:/?#]{0,200}):([^\s/?#]{1,1000})@)?/.exec(value);
   if (address?.[2] !== undefined) parts.push({ key: "password", value: address[2] });
   if (address !== null)
-    for (const [, key, field] of value.matchAll(/[?&;]([\w.-]{1,100})=([^&;#\s]{1,2000})/g)) parts.push({ key: key ?? null, value: field ?? "" });
+    for (const [, key, field] of value.matchAll(/[?&;]([\w.-]{1,100})=([^&;#\s]{1,2000})/g))
+      parts.push({ key: key ?? null, value: field ?? "" });
   else if (/^[\w .-]{1,60}=[^;]{0,500};[\w .-]{1,60}=/.test(value))
-    for (const [, key, field] of value.matchAll(/([\w .-]{1,60})=([^;]{1,500})/g)) parts.push({ key: key?.trim() ?? null, value: field ?? "" });
+    for (const [, key, field] of value.matchAll(/([\w .-]{1,60})=([^;]{1,500})/g))
+      parts.push({ key: key?.trim() ?? null, value: field ?? "" });
   const decoded = decodedText(value);
   if (decoded === null) return parts;
   const credentials = /^([\x21-\x39\x3b-\x7e]{1,200}):([\x20-\x7e]{3,500})$/.exec(decoded);
@@ -94,7 +96,9 @@ function structuredValues(text: string, name: string): NamedValue[] {
   const isYaml = /\.ya?ml$/.test(name) || name === "config" || name === "kubeconfig";
   if (!isYaml && !/^\s*[[{]/.test(text)) return [];
   try {
-    const documents: unknown[] = isYaml ? parseAllDocuments(text, { logLevel: "silent" }).map((one) => one.toJS() as unknown) : [JSON.parse(text)];
+    const documents: unknown[] = isYaml
+      ? parseAllDocuments(text, { logLevel: "silent" }).map((one) => one.toJS() as unknown)
+      : [JSON.parse(text)];
     const values: NamedValue[] = [];
     collectLeaves(documents, null, values, 0);
     return values;
@@ -109,7 +113,8 @@ function collectLeaves(node: unknown, key: string | null, into: NamedValue[], de
   if (typeof node === "string" || typeof node === "number" || typeof node === "bigint") into.push({ key, value: String(node) });
   else if (Array.isArray(node)) for (const item of node) collectLeaves(item, key, into, depth + 1);
   else if (typeof node === "object" && node !== null)
-    for (const [name, field] of Object.entries(node)) collectLeaves(field, secretKeyKind(name) === null && isSecretName(key) ? key : name, into, depth + 1);
+    for (const [name, field] of Object.entries(node))
+      collectLeaves(field, secretKeyKind(name) === null && isSecretName(key) ? key : name, into, depth + 1);
 }
 
 function isSecretName(key: string | null): boolean {

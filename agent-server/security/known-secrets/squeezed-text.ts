@@ -23,7 +23,12 @@ const asciiForm = Uint8Array.from({ length: 128 }, (_, code) => {
 /** Invisible characters, which change nothing that a reader sees: soft hyphen, zero-width characters, marks of direction. */
 function isInvisible(code: number): boolean {
   return (
-    code === 0xad || code === 0xa0 || code === 0xfeff || (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) || code === 0x2060
+    code === 0xad ||
+    code === 0xa0 ||
+    code === 0xfeff ||
+    (code >= 0x2000 && code <= 0x200f) ||
+    (code >= 0x2028 && code <= 0x202f) ||
+    code === 0x2060
   );
 }
 

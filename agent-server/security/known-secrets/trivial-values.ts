@@ -25,7 +25,8 @@ const template = /^(?:\$\{?[A-Za-z_][\w.]*(?::?[-?+][^}]*)?\}?|%[A-Z_]+%|\{\{.*\
 /** Letters in words, with a few digits at the end of a word: `eu-central-1`, `camelot-shop`, `Europe/Berlin`. */
 const words = /^[\s"'([{]*(?:[A-Za-z]+\d{0,4}|\d{1,4})(?:[-_. :/@,+*]+(?:[A-Za-z]+\d{0,4}|\d{1,4})?)*[\s"')\]}]*$/;
 const path = /^(?:[A-Za-z]:[\\/]|~|\.{0,2}\/|\.\\)/;
-const localAddress = /^[a-z][a-z0-9+.-]{1,20}:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal)(?::\d+)?(?:\/[\w./-]*)?$/i;
+const localAddress =
+  /^[a-z][a-z0-9+.-]{1,20}:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal)(?::\d+)?(?:\/[\w./-]*)?$/i;
 /** The address of a public service, without a user or parameters. */
 const publicAddress = /^(?:https?|wss?):\/\/[\w.-]{1,200}\.(?:com|org|net|io|dev|ai|app|co|cloud|eu|de)(?:\/[\w.~/-]{0,200})?$/i;
 
@@ -42,7 +43,8 @@ export function isTrivialValue(value: string, key: string | null): boolean {
   // A generated value may begin with any sign, so only words are examples.
   if (isPlaceholder(bare) && /^(?:[\w. -]+|<[\w. -]+>|\[[\w. -]+\]|([*.])\1+)$/.test(bare)) return true;
   // Would be found inside of what replaces secrets.
-  if (/^[a-z]+(?:-[a-z]+)?$/.test(bare) && bare.length < leastWords && "redacted hidden private-key api-key token secret".includes(bare)) return true;
+  if (/^[a-z]+(?:-[a-z]+)?$/.test(bare) && bare.length < leastWords && "redacted hidden private-key api-key token secret".includes(bare))
+    return true;
   if (isNamed) return false;
   const digits = bare.replace(/\D/g, "").length;
   if (/^[\d\s.,:/*TZ+-]*$/.test(bare)) return digits < leastDigits || /^\d{1,3}(?:\.\d{1,3}){2,3}|^\d{4}-\d\d-\d\d/.test(bare);

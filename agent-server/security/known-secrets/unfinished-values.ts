@@ -26,7 +26,13 @@ export function createUnfinishedValues(forms: readonly EncodedForm[]): Unfinishe
     longestWeak = Math.max(longestWeak, text.length);
   }
   const grams = Object.fromEntries(
-    Object.values(gramLengths).map((size) => [size, createGramSet(strong.filter(({ encoding }) => gramLengths[encoding] === size), size)]),
+    Object.values(gramLengths).map((size) => [
+      size,
+      createGramSet(
+        strong.filter(({ encoding }) => gramLengths[encoding] === size),
+        size,
+      ),
+    ]),
   );
 
   function weakFrom({ length, codes }: SqueezedText): number {

@@ -74,7 +74,8 @@ describe("a known value in a stream", () => {
     const value = "q7Rk2vXw9LmZ4tPb";
     const stream = createSafeStream(redactorFor(value));
     let live = "";
-    for (let index = 0; index < 200; index += 1) live += stream.add(`${"filler ".repeat(100)}${value.slice(0, 7)}`) + stream.add(value.slice(7));
+    for (let index = 0; index < 200; index += 1)
+      live += stream.add(`${"filler ".repeat(100)}${value.slice(0, 7)}`) + stream.add(value.slice(7));
     expect(live.length).toBeGreaterThan(100_000);
     live += stream.end();
     expect(longestPart(live, value, value)).toBeLessThan(8);
@@ -92,7 +93,21 @@ describe("ordinary text in a stream with known values", () => {
   );
 
   it("passes unchanged, each line as soon as it is complete", () => {
-    const word = fc.constantFrom("const", "value", "=", "correct", "horse", "42", "0f1e2d", "https://", "ok", "\t", "-", "src/index.ts", "✓");
+    const word = fc.constantFrom(
+      "const",
+      "value",
+      "=",
+      "correct",
+      "horse",
+      "42",
+      "0f1e2d",
+      "https://",
+      "ok",
+      "\t",
+      "-",
+      "src/index.ts",
+      "✓",
+    );
     fc.assert(
       fc.property(fc.array(word, { maxLength: 60 }), sizes, pauses, (words, sizes, pauses) => {
         const text = `${words.join(" ")}\n`;
