@@ -1,4 +1,4 @@
-export type { GatedFetch, Inspection, KnownMatch, Log, Redactor, Secrets } from "./types.ts";
+export type { GatedFetch, Inspection, Log, Redactor, Secrets } from "./types.ts";
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/types.ts";
 export { createPiiDetector, type ConfigurablePiiDetector } from "./pii/detector.ts";
 export { RedactionSettings } from "./pii/redaction-settings.ts";

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 
 const alphabets = {
@@ -8,7 +9,7 @@ const alphabets = {
 };
 
 const ofAlphabet = (letters: string): fc.Arbitrary<string> =>
-  fc.array(fc.constantFrom(...letters), { minLength: 16, maxLength: 48 }).map((all) => all.join(""));
+  fc.array(fc.constantFrom(...Array.from(letters)), { minLength: 16, maxLength: 48 }).map((all) => all.join(""));
 
 /** Values as generators of keys and passwords make them, without repetitions that no generator makes. */
 export const randomValue = fc
@@ -23,7 +24,7 @@ const json = (text: string): string => JSON.stringify(text).slice(1, -1);
 /** The ways to write a value that redaction knows. */
 export const spellings: Readonly<Record<string, (value: string) => string>> = {
   plain: (value) => value,
-  reversed: (value) => [...value].reverse().join(""),
+  reversed: (value) => Array.from(value).toReversed().join(""),
   base64: (value) => bytes(value).toString("base64"),
   "base64 after one byte": (value) => bytes(`x${value}`).toString("base64"),
   "base64 after two bytes, in lines": (value) => bytes(`xy${value}zz`).toString("base64").replace(/.{20}/g, "$&\n"),
@@ -35,16 +36,19 @@ export const spellings: Readonly<Record<string, (value: string) => string>> = {
   "percent escapes for all": (value) => bytes(value).toString("hex").replace(/../g, "%$&"),
   "escaped in JSON": (value) => json(value),
   "escaped in JSON twice": (value) => json(json(value)),
-  "unicode escapes": (value) => [...value].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
-  "a character per line": (value) => [...value].join("\n"),
-  "blanks between": (value) => [...value].join(" "),
+  "unicode escapes": (value) =>
+    Array.from(value)
+      .map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  "a character per line": (value) => Array.from(value).join("\n"),
+  "blanks between": (value) => Array.from(value).join(" "),
   "lines of five": (value) => value.replace(/.{5}/g, "$&\n"),
   colored: (value) => value.replace(/.{4}/g, "$&\u001b[1;32m"),
 };
 
 /** Length of the longest part of a spelling that a text shows, in characters of the value. */
 export function longestPart(text: string, spelled: string, value: string): number {
-  const compact = (part: string): string => part.replace(/\u001b\[[\d;]*m|\s/g, "");
+  const compact = (part: string): string => stripVTControlCharacters(part).replace(/\s/g, "");
   const [shown, sought] = [compact(text), compact(spelled)];
   let longest = 0;
   for (let from = 0; from < sought.length; from += 1) {

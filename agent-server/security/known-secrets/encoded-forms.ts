@@ -36,7 +36,7 @@ export function encodedForms(value: string, kind: string): EncodedForm[] {
   const plain = squeezed(value);
   const ofText = sourceOf(plain, value.length, kind);
   const ofBytes = byteText === plain ? ofText : sourceOf(byteText, byteText.length, kind);
-  const forms: EncodedForm[] = [form(plain, "plain", ofText), form([...plain].reverse().join(""), "reversed", ofText)];
+  const forms: EncodedForm[] = [form(plain, "plain", ofText), form(Array.from(plain).toReversed().join(""), "reversed", ofText)];
   // Programs that take UTF-8 for Latin-1, and percent escapes, which stand for bytes.
   if (byteText !== value) forms.push(form(squeezed(byteText), "plain", sourceOf(squeezed(byteText), byteText.length, kind)));
   // A form field writes a blank as a plus.

@@ -39,6 +39,7 @@ function formOf(code: number): number {
   return form === escape ? (code === 0x5c || code === 0x1b ? dropped : code) : form;
 }
 
+// oxlint-disable-next-line no-control-regex -- terminal sequences begin with one
 const terminalSequence = /\u001b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\u0007\u001b]{0,300}(?:\u0007|\u001b\\)|[@-Z\\-_])/y;
 const backslash = /\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2}))/iy;
 const percent = /%(?:25){0,4}([0-9a-f]{2})/iy;
@@ -111,6 +112,7 @@ export function endOfCharacter(text: string, start: number): number {
   return unit < 128 && asciiForm[unit] === escape ? readEscape(text, start).end : start + 1;
 }
 
+// oxlint-disable-next-line no-control-regex -- terminal sequences begin with one
 const unfinishedSequence = /\u001b(?:\[[0-?]{0,40}[ -/]{0,4}|\][^\u0007\u001b]{0,300})?$/;
 const unfinishedEscape = /(?:%(?:25){0,4}2?[0-9a-f]?|\\(?:u[0-9a-f]{0,3}|x[0-9a-f]?|[0-3]?[0-7]?)|&(?:amp;){0,3}#?\w{0,6})$/i;
 const longestEscape = 400;

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Inspection, Redactor } from "../../security/security.ts";
 
 /** Longest buffered line (UTF-16 units); longer ones are released in pieces. */
@@ -58,7 +59,7 @@ export function createSafeStream(redactor: Pick<Redactor, "text" | "inspect">, s
 
   const remember = (text: string): void => {
     // Blanks and terminal sequences do not separate the parts of a value, so they must not fill the memory either.
-    const compact = text.slice(-maxLine).replace(/\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]|[\s\p{Cc}\p{Cf}]+/gu, "");
+    const compact = stripVTControlCharacters(text.slice(-maxLine)).replace(/[\s\p{Cc}\p{Cf}]+/gu, "");
     shown.text = (shown.text + compact).slice(-shownCharacters);
   };
 

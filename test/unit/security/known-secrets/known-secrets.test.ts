@@ -129,7 +129,7 @@ describe("learning", () => {
 
   it("is bounded: files and values beyond the limits are not learned, and a long value is known in all its parts", () => {
     const random = fc.sample(
-      fc.array(fc.constantFrom(..."ABCDEFGHJKLMNPQRSTUVWXYZ23456789abcdefgh"), { minLength: 10_000, maxLength: 10_000 }),
+      fc.array(fc.constantFrom(...Array.from("ABCDEFGHJKLMNPQRSTUVWXYZ23456789abcdefgh")), { minLength: 10_000, maxLength: 10_000 }),
       1,
     );
     const long = (random[0] ?? []).join("");
