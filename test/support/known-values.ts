@@ -15,11 +15,22 @@ const ofAlphabet = (letters: string): fc.Arbitrary<string> =>
 export const randomValue = fc
   .oneof(...Object.values(alphabets).map(ofAlphabet))
   .filter(
-    (value) => new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/]/.test(value),
+    (value) => new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/.~<]|^.:/.test(value),
   );
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** As `hexdump` and `od` show a file: the second byte of each word first. */
+const words = (value: string, base: number, digits: number): string => {
+  const even = bytes(value.length % 2 === 0 ? value : `${value}\n`);
+  return Array.from({ length: even.length / 2 }, (_, at) =>
+    even
+      .readUInt16LE(at * 2)
+      .toString(base)
+      .padStart(digits, "0"),
+  ).join(" ");
+};
 
 /** The ways to write a value that redaction knows. */
 export const spellings: Readonly<Record<string, (value: string) => string>> = {
@@ -40,6 +51,16 @@ export const spellings: Readonly<Record<string, (value: string) => string>> = {
     Array.from(value)
       .map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`)
       .join(""),
+  "a list of bytes": (value) => [...bytes(value)].join(", "),
+  "a list of bytes in lines": (value) => JSON.stringify([...bytes(value)], null, 1).slice(1, -1),
+  "a list in hexadecimal": (value) => Array.from(bytes(value), (byte) => `0x${byte.toString(16).padStart(2, "0")}`).join(", "),
+  "bytes with colons": (value) =>
+    bytes(value)
+      .toString("hex")
+      .replace(/..(?=.)/g, "$&:"),
+  "octal bytes": (value) => Array.from(bytes(value), (byte) => byte.toString(8).padStart(3, "0")).join(" "),
+  "words of two bytes": (value) => words(value, 16, 4),
+  "octal words": (value) => words(value, 8, 6),
   "a character per line": (value) => Array.from(value).join("\n"),
   "blanks between": (value) => Array.from(value).join(" "),
   "lines of five": (value) => value.replace(/.{5}/g, "$&\n"),

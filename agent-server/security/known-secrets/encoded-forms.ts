@@ -1,4 +1,5 @@
 import { distinctiveWindows } from "./fragment-strength.ts";
+import { bytesCovered, charactersOf, type NumberForm, numberForms } from "./number-forms.ts";
 import { squeezed } from "./squeezed-text.ts";
 
 /** A value, or its UTF-8 bytes, as the characters that a match has to cover. */
@@ -13,7 +14,7 @@ export interface Source {
   readonly isWeak: boolean;
 }
 
-export type Encoding = "plain" | "reversed" | "base64" | "hex";
+export type Encoding = "plain" | "reversed" | "base64" | "hex" | "numbers";
 
 /** One way to write a value, squeezed. */
 export interface EncodedForm {
@@ -22,10 +23,14 @@ export interface EncodedForm {
   readonly source: Source;
   /** Bits of the first base64 character before the first bit of the value. */
   readonly skippedBits: number;
+  /** For the encoding `numbers`. */
+  readonly numbers: NumberForm | null;
 }
 
 /** Least length of a text with a value. */
 export const leastLength = 4;
+/** Longer values are not searched for as lists of numbers. */
+const maxNumbers = 200;
 /** Characters of a fragment that count as a part of a value (issue: "fragments of eight characters or more"). */
 const fragment = 8;
 
@@ -48,11 +53,13 @@ export function encodedForms(value: string, kind: string): EncodedForm[] {
   const hex = bytes.toString("hex");
   forms.push(form(hex, "hex", ofBytes));
   if (/[a-f]/.test(hex)) forms.push(form(hex.toUpperCase(), "hex", ofBytes));
+  if (bytes.length <= maxNumbers)
+    for (const numbers of numberForms(bytes)) forms.push({ ...form(numbers.text, "numbers", ofBytes), numbers });
   return forms.filter(({ text }) => text.length >= leastLength);
 }
 
 function form(text: string, encoding: Encoding, source: Source, skippedBits = 0): EncodedForm {
-  return { text, encoding, source, skippedBits };
+  return { text, encoding, source, skippedBits, numbers: null };
 }
 
 function sourceOf(text: string, written: number, kind: string): Source {
@@ -75,7 +82,7 @@ function base64Form(bytes: Buffer, shift: number, source: Source): EncodedForm {
 }
 
 /** The characters of the source that the characters `[from, to)` of a form cover completely. */
-export function coveredBy({ encoding, source, skippedBits }: EncodedForm, from: number, to: number): [from: number, to: number] {
+export function coveredBy({ encoding, source, skippedBits, numbers }: EncodedForm, from: number, to: number): [from: number, to: number] {
   switch (encoding) {
     case "plain":
       return [from, to];
@@ -85,11 +92,17 @@ export function coveredBy({ encoding, source, skippedBits }: EncodedForm, from: 
       return [Math.ceil(from / 2), Math.floor(to / 2)];
     case "base64":
       return [Math.ceil((from * 6 + skippedBits) / 8), Math.floor((to * 6 + skippedBits) / 8)];
+    case "numbers":
+      return numbers === null ? [0, 0] : bytesCovered(numbers, from, to);
   }
 }
 
 /** The characters of a form that the characters `[from, to)` of its source determine: the inverse of `coveredBy`. */
-export function determinedBy({ text, encoding, source, skippedBits }: EncodedForm, from: number, to: number): [from: number, to: number] {
+export function determinedBy(
+  { text, encoding, source, skippedBits, numbers }: EncodedForm,
+  from: number,
+  to: number,
+): [from: number, to: number] {
   const within = (at: number): number => Math.min(text.length, Math.max(0, at));
   switch (encoding) {
     case "plain":
@@ -100,5 +113,7 @@ export function determinedBy({ text, encoding, source, skippedBits }: EncodedFor
       return [from * 2, to * 2];
     case "base64":
       return [within(Math.ceil((from * 8 - skippedBits) / 6)), within(Math.floor((to * 8 - skippedBits) / 6))];
+    case "numbers":
+      return numbers === null ? [0, 0] : charactersOf(numbers, from, to);
   }
 }

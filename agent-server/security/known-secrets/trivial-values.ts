@@ -40,8 +40,8 @@ export function isTrivialValue(value: string, key: string | null): boolean {
   const isNamed = key !== null && secretKeyKind(key) !== null;
   if (bare.length < (isNamed ? leastNamed : leastLength)) return true;
   if (ordinaryValues.has(bare.toLowerCase()) || template.test(bare)) return true;
-  // A generated value may begin with any sign, so only words are examples.
-  if (isPlaceholder(bare) && /^(?:[\w. -]+|<[\w. -]+>|\[[\w. -]+\]|([*.])\1+)$/.test(bare)) return true;
+  // A generated value may begin like an example.
+  if (isPlaceholder(bare) && isWithoutDistinctive(bare) && /^(?:[\w. -]+|<[\w. -]+>|\[[\w. -]+\]|([*.])\1+)$/.test(bare)) return true;
   // Would be found inside of what replaces secrets.
   if (/^[a-z]+(?:-[a-z]+)?$/.test(bare) && bare.length < leastWords && "redacted hidden private-key api-key token secret".includes(bare))
     return true;

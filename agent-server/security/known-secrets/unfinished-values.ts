@@ -3,7 +3,7 @@ import { seedLength } from "./form-index.ts";
 import type { SqueezedText } from "./squeezed-text.ts";
 
 /** Characters of a form, by encoding, from which on the end of a text may be a part of it: about four characters of the value. */
-const gramLengths = { plain: 4, reversed: 4, base64: 6, hex: 8 } as const;
+const gramLengths = { plain: 4, reversed: 4, base64: 6, hex: 8, numbers: 12 } as const;
 
 /** Finds what may become a known value when a streamed text goes on. */
 export interface UnfinishedValues {
