@@ -15,7 +15,8 @@ const ofAlphabet = (letters: string): fc.Arbitrary<string> =>
 export const randomValue = fc
   .oneof(...Object.values(alphabets).map(ofAlphabet))
   .filter(
-    (value) => new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/.~<]|^.:/.test(value),
+    (value) =>
+      new Set(value).size >= 9 && /\d/.test(value) && /[a-z]/i.test(value) && !/(.)\1\1/.test(value) && !/^[[{#;/.~<]|^.:/.test(value),
   );
 
 const bytes = (text: string): Buffer => Buffer.from(text);

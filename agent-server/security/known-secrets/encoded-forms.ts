@@ -1,6 +1,6 @@
 import { distinctiveWindows } from "./fragment-strength.ts";
 import { bytesCovered, charactersOf, type NumberForm, numberForms } from "./number-forms.ts";
-import { squeezed } from "./squeezed-text.ts";
+import { squeezed, withoutEscapes } from "./squeezed-text.ts";
 
 /** A value, or its UTF-8 bytes, as the characters that a match has to cover. */
 export interface Source {
@@ -42,6 +42,12 @@ export function encodedForms(value: string, kind: string): EncodedForm[] {
   const ofText = sourceOf(plain, value.length, kind);
   const ofBytes = byteText === plain ? ofText : sourceOf(byteText, byteText.length, kind);
   const forms: EncodedForm[] = [form(plain, "plain", ofText), form(Array.from(plain).toReversed().join(""), "reversed", ofText)];
+  // A value with an escape of its own is also searched for as it is, because a program that splits it splits the escape.
+  const literal = withoutEscapes(value);
+  if (literal !== plain) {
+    const ofLiteral = sourceOf(literal, value.length, kind);
+    forms.push(form(literal, "plain", ofLiteral), form(Array.from(literal).toReversed().join(""), "reversed", ofLiteral));
+  }
   // Programs that take UTF-8 for Latin-1, and percent escapes, which stand for bytes.
   if (byteText !== value) forms.push(form(squeezed(byteText), "plain", sourceOf(squeezed(byteText), byteText.length, kind)));
   // A form field writes a blank as a plus.

@@ -69,7 +69,7 @@ function readValue({ key, value }: NamedValue, add: Add, depth: number): void {
 function partsOf(value: string): NamedValue[] {
   const parts: NamedValue[] = [];
   const address = /^[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/(?:([^\s:/?#]{0,200}):([^\s/?#]{1,1000})@)?/.exec(value);
-  if (address?.[2] !== undefined) parts.push({ key: "password", value: address[2] });
+  if (address?.[2] !== undefined) parts.push({ key: "password", value: address[2] }, { key: "password", value: unescaped(address[2]) });
   if (address !== null)
     for (const [, key, field] of value.matchAll(/[?&;]([\w.-]{1,100})=([^&;#\s]{1,2000})/g))
       parts.push({ key: key ?? null, value: field ?? "" });
@@ -82,6 +82,15 @@ function partsOf(value: string): NamedValue[] {
   parts.push({ key: null, value: decoded });
   if (credentials?.[2] !== undefined) parts.push({ key: "password", value: credentials[2] });
   return parts;
+}
+
+/** The text that percent escapes stand for; the text itself where they are none. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The text that a base64 value stands for; null for other values and for binary data. */

@@ -127,6 +127,16 @@ export function unfinishedEscapeAt(text: string): { at: number; isSequence: bool
   return { at: escape === -1 ? text.length : first + escape, isSequence: false };
 }
 
+/** The squeezed form of a value whose escapes are not read. */
+export function withoutEscapes(text: string): string {
+  return text
+    .split("")
+    .map((unit) => formOf(unit.charCodeAt(0)))
+    .filter((code) => code !== dropped)
+    .map((code) => String.fromCharCode(code))
+    .join("");
+}
+
 /** The squeezed form of a value. */
 export function squeezed(text: string): string {
   const { length, codes: units } = squeeze(text);

@@ -50,7 +50,18 @@ describe("a known value", () => {
     const known = createKnownSecrets();
     known.learnValue(odd, "secret");
     const redactor = createRedactor({ known });
-    for (const name of ["plain", "base64", "base64 after one byte", "hex", "percent escapes", "escaped in JSON", "escaped in JSON twice"]) {
+    for (const name of [
+      "plain",
+      "reversed",
+      "blanks between",
+      "base64",
+      "base64 after one byte",
+      "hex",
+      "a list of bytes",
+      "percent escapes",
+      "escaped in JSON",
+      "escaped in JSON twice",
+    ]) {
       const spelled = spellings[name]?.(odd) ?? "";
       expect(longestPart(redactor.text(`x ${spelled} y`).text, spelled, odd), name).toBeLessThan(4);
     }

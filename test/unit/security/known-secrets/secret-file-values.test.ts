@@ -27,7 +27,7 @@ describe("values of a secret file", () => {
       "of an address",
       ".env",
       "URL=postgres://u:p%40ss1@db/app?key=a8c7defg",
-      ["p%40ss1", "a8c7defg", "postgres://u:p%40ss1@db/app?key=a8c7defg"],
+      ["p%40ss1", "p@ss1", "a8c7defg", "postgres://u:p%40ss1@db/app?key=a8c7defg"],
     ],
     ["of a connection string", ".env", "DB=Server=db;User Id=sa;Password=Hunter2pw;", ["Hunter2pw"]],
     ["of JSON", "a.json", '{"a":{"password":"ab12"},"list":["q8Wz71Lm",true,null,12345678901]}', ["ab12", "q8Wz71Lm", "12345678901"]],
