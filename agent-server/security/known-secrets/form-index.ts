@@ -60,10 +60,14 @@ export function createFormIndex(forms: readonly EncodedForm[]): FormIndex {
   /** The last seed of each slot plus one, and for each seed the one before it in its slot. */
   const heads = new Int32Array(1 << bits);
   const before: number[] = [];
+  /** One bit for each slot that is not empty, because the slots themselves do not fit in a processor's cache. */
+  const taken = new Uint32Array(1 << (bits - 5));
   const slotOf = (hash: number): number => Math.imul(hash, multiplier) >>> shift;
   const link = (seed: number, hash: number): void => {
-    before[seed] = heads[slotOf(hash)] ?? 0;
-    heads[slotOf(hash)] = seed + 1;
+    const slot = slotOf(hash);
+    before[seed] = heads[slot] ?? 0;
+    heads[slot] = seed + 1;
+    taken[slot >>> 5] = (taken[slot >>> 5] ?? 0) | (1 << (slot & 31));
   };
   for (const [seed, { hash }] of seeds.entries()) link(seed, hash);
   // Many ordinary values begin alike (`https:`), so each is found by the part that the fewest share.
@@ -103,10 +107,10 @@ export function createFormIndex(forms: readonly EncodedForm[]): FormIndex {
       let hash = 0;
       for (let at = 0; at < length; at += 1) {
         hash = (hash << 6) ^ (spread[(codes[at] as number) & 255] as number);
-        const head = heads[Math.imul(hash, multiplier) >>> shift] as number;
-        if (head === 0 || at < found || at < seedLength - 1) continue;
+        const slot = Math.imul(hash, multiplier) >>> shift;
+        if ((((taken[slot >>> 5] as number) >>> (slot & 31)) & 1) === 0 || at < found || at < seedLength - 1) continue;
         let longest: FormMatch | null = null;
-        for (let next = head; next !== 0; next = before[next - 1] ?? 0) {
+        for (let next = heads[slot] ?? 0; next !== 0; next = before[next - 1] ?? 0) {
           const seed = seeds[next - 1];
           const candidate = seed?.hash === hash ? extend(text, seed, at - seedLength + 1) : null;
           if (candidate === null || (longest !== null && candidate.end - candidate.start <= longest.end - longest.start)) continue;

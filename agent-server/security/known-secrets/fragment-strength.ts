@@ -23,6 +23,9 @@ function classOf(code: number): "digit" | "lower" | "upper" | "other" {
 /** How unlike words and code a pair of neighbors is: 0 for `th`, 1 for `xq`, `a7` or `7a`. */
 function surpriseOf(first: number, second: number): number {
   const [one, other] = [classOf(first), classOf(second)];
+  // Alphabets, rows of digits and repetitions are in tables, tests and paddings.
+  if (second - first === 1) return 0;
+  if (second === first) return 0.3;
   if (one === "other" || other === "other") return isJoint(first) || isJoint(second) ? 0 : 0.8;
   if (one === "digit") return other === "digit" ? 0.3 : 1;
   if (other === "digit") return 1;
