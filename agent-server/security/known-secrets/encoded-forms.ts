@@ -34,8 +34,11 @@ const maxNumbers = 200;
 /** Characters of a fragment that count as a part of a value (issue: "fragments of eight characters or more"). */
 const fragment = 8;
 
-/** Every form of a value that is searched for. */
-export function encodedForms(value: string, kind: string): EncodedForm[] {
+/**
+ * Every form of a value that is searched for.
+ * @param asNumbers also as the lists of numbers that dumps show
+ */
+export function encodedForms(value: string, kind: string, asNumbers: boolean): EncodedForm[] {
   const bytes = Buffer.from(value, "utf8");
   const byteText = bytes.toString("latin1");
   const plain = squeezed(value);
@@ -59,7 +62,7 @@ export function encodedForms(value: string, kind: string): EncodedForm[] {
   const hex = bytes.toString("hex");
   forms.push(form(hex, "hex", ofBytes));
   if (/[a-f]/.test(hex)) forms.push(form(hex.toUpperCase(), "hex", ofBytes));
-  if (bytes.length <= maxNumbers)
+  if (asNumbers && bytes.length <= maxNumbers)
     for (const numbers of numberForms(bytes)) forms.push({ ...form(numbers.text, "numbers", ofBytes), numbers });
   return forms.filter(({ text }) => text.length >= leastLength);
 }

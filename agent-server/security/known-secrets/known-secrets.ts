@@ -23,8 +23,10 @@ export interface KnownSecrets {
   readonly version: number;
 }
 
-/** Maximum UTF-16 units of all values; later ones are not learned. A value needs about 40 bytes per unit. */
-const maxUnits = 256_000;
+/** Maximum UTF-16 units of all values; later ones are not learned. A value needs about 500 bytes per unit. */
+const maxUnits = 96_000;
+/** Values within the first of these units are also searched for as lists of numbers, which need most of the memory. */
+const maxUnitsInNumbers = 32_000;
 /** Longer values are learned in parts of this length. */
 const maxValue = 4_096;
 /** Most values of a few characters, each of which is searched for by itself. */
@@ -37,7 +39,9 @@ const longEnough = 12;
 
 interface Learned {
   readonly index: FormIndex;
-  readonly unfinished: UnfinishedValues;
+  readonly forms: readonly EncodedForm[];
+  /** Created for the first streamed text. */
+  unfinished: UnfinishedValues | null;
   readonly short: readonly { value: string; kind: string }[];
 }
 
@@ -49,22 +53,19 @@ export function createKnownSecrets(): KnownSecrets {
 
   function learn(): Learned {
     const kinds = new Map<string, string>();
+    const forms: EncodedForm[] = [];
+    const short: { value: string; kind: string }[] = [];
     let units = 0;
     for (const values of [...byFile.values(), single])
       for (const [value, kind] of values) {
         if (kinds.has(value) || units + value.length > maxUnits) continue;
         units += value.length;
         kinds.set(value, kind);
+        const of = encodedForms(value, kind, units <= maxUnitsInNumbers);
+        forms.push(...of);
+        if (of.some(({ text }) => text.length < seedLength) && short.length < maxShort) short.push({ value, kind });
       }
-    const forms: EncodedForm[] = [];
-    const short: { value: string; kind: string }[] = [];
-    for (const [value, kind] of kinds) {
-      for (const form of encodedForms(value, kind)) {
-        forms.push(form);
-        if (form.text.length < seedLength && short.length < maxShort && short.at(-1)?.value !== value) short.push({ value, kind });
-      }
-    }
-    return { index: createFormIndex(forms), unfinished: createUnfinishedValues(forms), short };
+    return { index: createFormIndex(forms), forms, unfinished: null, short };
   }
 
   const changed = (): void => {
@@ -74,7 +75,8 @@ export function createKnownSecrets(): KnownSecrets {
 
   function inspect(text: string, isStreamed: boolean): Inspection {
     if (text.length < leastLength || (single.size === 0 && byFile.size === 0)) return { matches: [], unfinishedFrom: text.length };
-    const { index, unfinished, short } = (learned ??= learn());
+    const now = (learned ??= learn());
+    const { index, short } = now;
     const squeezed = squeeze(text);
     const { starts } = squeezed;
     const endOf = (at: number): number => endOfCharacter(text, starts[at] ?? 0);
@@ -86,7 +88,7 @@ export function createKnownSecrets(): KnownSecrets {
     // An escape that is cut stands for nothing yet, so what stands before it counts as the end.
     const whole = at < text.length ? squeeze(text.slice(0, at)) : squeezed;
     const isComplete = found.some(({ isWhole, end }) => isWhole && end === whole.length);
-    const from = isComplete ? whole.length : unfinished.from(whole);
+    const from = isComplete ? whole.length : (now.unfinished ??= createUnfinishedValues(now.forms)).from(whole);
     const unfinishedFrom = from < whole.length ? (whole.starts[from] ?? at) : isSequence ? at : text.length;
     return { matches: merge(matches), unfinishedFrom };
   }

@@ -140,7 +140,5 @@ export function withoutEscapes(text: string): string {
 /** The squeezed form of a value. */
 export function squeezed(text: string): string {
   const { length, codes: units } = squeeze(text);
-  let result = "";
-  for (let at = 0; at < length; at += 1) result += String.fromCharCode(units[at] ?? 0);
-  return result;
+  return Buffer.from(units.buffer, 0, length * 2).toString("utf16le");
 }

@@ -63,32 +63,36 @@ function createGramSet(forms: readonly EncodedForm[], size: number) {
   const total = forms.reduce((sum, { text }) => sum + text.length, 0);
   const bits = Math.min(26, Math.max(10, Math.ceil(Math.log2((total + 1) * 32))));
   const words = new Uint32Array(1 << (bits - 5));
-  /** Calls `visit` with each bit of a piece until it returns false. */
-  const everyBit = (codeAt: (at: number) => number, from: number, visit: (bit: number) => boolean): boolean => {
+  const hashAt = (codes: Uint16Array, from: number): number => {
     let hash = size;
-    for (let at = from; at < from + size; at += 1) hash = Math.imul((hash ^ (hash >>> 15)) + codeAt(at), 0x2c1b3c6d);
-    for (let round = 0; round < hashes; round += 1) {
-      hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39);
-      if (!visit(hash >>> (32 - bits))) return false;
-    }
-    return true;
+    for (let at = from; at < from + size; at += 1) hash = Math.imul((hash ^ (hash >>> 15)) + (codes[at] as number), 0x2c1b3c6d);
+    return hash;
   };
-  for (const { text } of forms)
-    for (let at = 0; at + size <= text.length; at += 1)
-      everyBit(
-        (index) => text.charCodeAt(index),
-        at,
-        (bit) => {
-          words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
-          return true;
-        },
-      );
+  const nextHash = (hash: number): number => Math.imul(hash ^ (hash >>> 13), 0x297a2d39);
+  for (const { text } of forms) {
+    const codes = Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+    for (let at = 0; at + size <= codes.length; at += 1) {
+      let hash = hashAt(codes, at);
+      for (let round = 0; round < hashes; round += 1) {
+        hash = nextHash(hash);
+        const bit = hash >>> (32 - bits);
+        words[bit >>> 5] = (words[bit >>> 5] as number) | (1 << (bit & 31));
+      }
+    }
+  }
 
   return {
     /** Where the last unbroken chain of overlapping pieces begins that reaches the end of the text. */
     chainFrom({ length, codes }: SqueezedText): number {
-      const isSet = (bit: number): boolean => (((words[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 1;
-      const has = (at: number): boolean => everyBit((index) => codes[index] ?? 0, at, isSet);
+      const has = (at: number): boolean => {
+        let hash = hashAt(codes, at);
+        for (let round = 0; round < hashes; round += 1) {
+          hash = nextHash(hash);
+          const bit = hash >>> (32 - bits);
+          if ((((words[bit >>> 5] as number) >>> (bit & 31)) & 1) === 0) return false;
+        }
+        return true;
+      };
       let from = length - size;
       if (total === 0 || from < 0 || !has(from)) return length;
       while (from > 0 && has(from - 1)) from -= 1;
