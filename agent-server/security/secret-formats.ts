@@ -248,7 +248,7 @@ export const secretFormats: readonly SecretFormat[] = [
     kind: "password",
     hints: [" -p"],
     pattern:
-      /(?<=\b(?:mysql|mariadb|mycli)[\w-]{0,12}\b[^\r\n|;]{0,400}) -p["']?((?<=')[^'\r\n]{3,200}|(?<=")[^"\r\n]{3,200}|[^\s"'$-][^\s"']{2,199})/g,
+      /(?<=\b(?:mysql|mariadb|mycli)[\w-]{0,12}\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p["']?((?<=')[^'\r\n]{3,200}|(?<=")[^"\r\n]{3,200}|[^\s"'$-][^\s"']{2,199})/g,
     group: 1,
     check: (secret) => !isPlaceholder(secret),
   },
@@ -256,14 +256,14 @@ export const secretFormats: readonly SecretFormat[] = [
     kind: "password",
     hints: [" -p "],
     pattern:
-      /(?<=\b(?:mongo(?:sh|dump|restore|export|import)?|docker login|podman login|helm registry login)\b[^\r\n|;]{0,400}) -p {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
+      /(?<=\b(?:mongo(?:sh|dump|restore|export|import)?|docker login|podman login|helm registry login)\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
     group: 1,
     check: (secret) => !isPlaceholder(secret),
   },
   {
     kind: "password",
     hints: [" -a "],
-    pattern: /(?<=\bredis-cli\b[^\r\n|;]{0,400}) -a {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
+    pattern: /(?<=\bredis-cli\b(?:[^\r\n|;]|\\\r?\n){0,400}) -a {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
     group: 1,
     check: (secret) => !isPlaceholder(secret),
   },

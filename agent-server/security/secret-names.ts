@@ -99,12 +99,11 @@ function isSecretValue(groups: Readonly<Record<string, string | undefined>>, bef
   return looksGenerated(value) && (tight || !/^[A-Z][A-Za-z]*\d{1,4}[A-Za-z]*$/.test(value));
 }
 
-/** `DB_PASSWORD=a&b;c` at the end of a line, where the value goes on to the next blank. */
-const environmentLine =
-  /(?<![\w$.{=?&-])(?<name>[A-Z][A-Z0-9_]{2,80})=(?<value>[^\s"'\x60=][^\s"'\x60]{3,500})(?=[ \t]{0,8}(?:#[^\n]{0,200})?$)/gm;
+/** `DB_PASSWORD=a&b;c`: the value of a variable in capitals goes on to the next blank. */
+const environmentVariable = /(?<![\w$.{=?&-])(?<name>[A-Z][A-Z0-9_]{2,80})=(?<value>[^\s"'\x60=][^\s"'\x60]{3,500})(?=[\s"'\x60]|$)/g;
 
 function redactEnvironment(text: string, found: (kind: string, secret: string) => string): string {
-  return text.replace(environmentLine, (match: string, name: string, value: string) => {
+  return text.replace(environmentVariable, (match: string, name: string, value: string) => {
     const kind = secretKeyKind(name);
     if (kind === null || isPlaceholder(value) || isLocation(value) || typeWords.test(value) || isExpression(value)) return match;
     const isSecret =

@@ -142,6 +142,8 @@ const ordinary = [
   "DB_PASS=$DB_PASS1",
   "export SECRET_KEY=<your-key-1>",
   "TOKEN_HEADER=x-token-v2",
+  "run API_KEY=$KEY1 npm start",
+  "const PASSWORD=readPassword(1)",
   "SECRET_FILE=/run/secrets/db1",
   // Quoted texts of several words.
   '"password": "Password must have 8 characters"',
