@@ -2,6 +2,7 @@ import type { AskEditor } from "./contract/editor.ts";
 import type { Emit } from "./contract/events.ts";
 import type { Posture } from "./contract/governance.ts";
 import type { ProductPaths } from "./paths.ts";
+import type { KnownSecrets } from "./security/security.ts";
 
 export interface HostOptions {
   paths: ProductPaths;
@@ -20,5 +21,7 @@ export interface HostOptions {
   env: NodeJS.ProcessEnv;
   emit: Emit;
   lastEventSeq(): number;
+  /** The values of secret files, which the caller also removes from its log. */
+  known?: KnownSecrets;
   log(message: string, error?: unknown): void;
 }

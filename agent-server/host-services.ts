@@ -11,6 +11,7 @@ import { createEvidence, createQuests, createTimeline, questsMigrations } from "
 import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
 import {
   createGatedFetch,
+  createKnownSecrets,
   createPiiDetector,
   createPlaceholders,
   createOAuth,
@@ -34,8 +35,9 @@ export type HostServices = ReturnType<typeof createHostServices>;
 export function createHostServices(options: HostOptions, version: string) {
   const { workspace, dataDir, paths, emit, log } = options;
   const now = (): Date => new Date();
-  const redactor = createRedactor();
-  const placeholders = createPlaceholders({ dataDir });
+  const known = options.known ?? createKnownSecrets();
+  const redactor = createRedactor({ known });
+  const placeholders = createPlaceholders({ dataDir, known });
   const detector = createPiiDetector({ configDir: paths.configDir, dataDir });
   const sanitizer = createSanitizer(paths.configDir, log);
   const storage = openStorage({

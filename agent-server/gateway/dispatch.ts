@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { unimplementedMethods } from "../contract/unimplemented.ts";
 import { maxTextBytes } from "../contract/security.ts";
-import { createRedactor } from "../security/security.ts";
+import { createRedactor, type Redactor } from "../security/security.ts";
 import { type CallContext, type Handlers, isMethodName, type MethodName, methods } from "../contract/table.ts";
 
 /** Runs a method by name with unparsed params. Always rejects with a LancelotError. */
@@ -13,14 +13,15 @@ export type Dispatch = (name: string, params: unknown, call: CallContext) => Pro
  * from error messages.
  * @param onInternal called with errors whose text must not leave the host.
  * @param onRefused called for calls refused before their handler: without the owner token, or with too much text.
+ * @param redactor removes secrets from error messages; the host's own also knows the values of secret files.
  */
 export function createDispatch(
   handlers: Handlers,
   onInternal: (method: string, error: unknown) => void,
   onRefused: (why: "unauthorized" | "too-large", method: string) => void = () => undefined,
+  redactor: Redactor = createRedactor(),
 ): Dispatch {
   const later = new Set(unimplementedMethods);
-  const redactor = createRedactor();
   return (name, params, call) =>
     answer(name, params, call).catch((error: unknown) => {
       throw error instanceof LancelotError ? withoutSecrets(error) : error;

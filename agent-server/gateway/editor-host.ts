@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { AskEditor, Handshake } from "../contract/editor.ts";
 import { createHost } from "../host.ts";
 import { defaultDataDir, productPaths } from "../paths.ts";
-import { createOwnerGate, createRedactor } from "../security/security.ts";
+import { createKnownSecrets, createOwnerGate, createRedactor } from "../security/security.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createEventHub } from "./events.ts";
 import { createLog } from "./log.ts";
@@ -19,7 +19,8 @@ export function runMain(argv: readonly string[]): void {
     strict: false,
     options: { stdio: { type: "boolean" }, "node-ipc": { type: "boolean" }, workspace: { type: "string" }, data: { type: "string" } },
   });
-  const redactor = createRedactor();
+  const known = createKnownSecrets();
+  const redactor = createRedactor({ known });
   const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "info", (line) => redactor.text(line).text);
   const transport = values.stdio === true ? "stdio" : "ipc";
   if (transport === "ipc" && process.send === undefined) {
@@ -66,6 +67,7 @@ export function runMain(argv: readonly string[]): void {
       env: process.env,
       emit: events.emit,
       lastEventSeq: events.lastSeq,
+      known,
       log: logError,
     });
     return {
@@ -73,6 +75,7 @@ export function runMain(argv: readonly string[]): void {
         host.handlers,
         (method, error) => log.error({ err: error, method }, "a method failed"),
         (why, method) => host.audit.note(why, { title: method, way: transport }),
+        host.redactor,
       ),
       events,
       info: host.info(),

@@ -1,7 +1,8 @@
+import { type KnownSecrets, replaceKnown } from "./known-secrets/known-secrets.ts";
 import { looksHidden } from "./placeholders/placeholder-format.ts";
 import { secretFormats, type SecretFormat } from "./secret-formats.ts";
 import { redactAssignments, secretKeyKind } from "./secret-names.ts";
-import type { Finding, Redactor } from "./types.ts";
+import type { Finding, Inspection, Redactor } from "./types.ts";
 
 /** Values nested deeper are replaced with a note, so that the walk always ends. */
 const maxDepth = 64;
@@ -18,23 +19,31 @@ const anyHint = new RegExp(
 const withoutHint = secretFormats.filter((format) => format.hints.includes("."));
 
 /**
- * Finds secrets by their format and by the name they are assigned to, and replaces them with `[redacted:<kind>]`. Idempotent. Misses
- * secrets of an unknown format with a neutral name.
+ * Finds secrets by their format, by the name they are assigned to and, with `known`, by their value, and replaces them with
+ * `[redacted:<kind>]`. Idempotent. Misses secrets of an unknown format with a neutral name.
  */
-export function createRedactor(): Redactor {
+export function createRedactor(deps: { known?: KnownSecrets } = {}): Redactor {
+  const { known } = deps;
   /** Cache of texts without secrets: the messages of a conversation, tool names and paths recur with every step. */
   const clean = new Set<string>();
   let units = 0;
+  let knownVersion = 0;
 
   const text = (value: string): { text: string; findings: Finding[] } => {
     const findings: Finding[] = [];
-    if (value.length < 8 || clean.has(value)) return { text: value, findings };
+    if (known !== undefined && known.version !== knownVersion) {
+      knownVersion = known.version;
+      clean.clear();
+      units = 0;
+    }
+    if (clean.has(value)) return { text: value, findings };
     const found = (kind: string): string => {
       const placeholder = `[redacted:${kind}]`;
       findings.push({ kind, placeholder });
       return placeholder;
     };
-    const result = replaceSecrets(value, found);
+    // Known values come first, because a format may cover only a part of one.
+    const result = replaceSecrets(replaceKnown(value, known?.find(value) ?? [], found), found);
     if (findings.length === 0 && value.length <= rememberedUnits / 10) {
       units += value.length;
       if (units > rememberedUnits) {
@@ -45,11 +54,24 @@ export function createRedactor(): Redactor {
     }
     return { text: result, findings };
   };
-  return { text, value: (value, maxBytes) => redactValue(value, maxBytes, (part) => text(part).text) };
+  return {
+    text,
+    value: (value, maxBytes) => redactValue(value, maxBytes, (part) => text(part).text),
+    inspect: (value) => inspectKnown(value, known),
+  };
 }
+
+/** Implements `Redactor.inspect`. */
+export function inspectKnown(text: string, known: KnownSecrets | undefined): Inspection {
+  return known?.inspect(text) ?? { matches: [], unfinishedFrom: text.length };
+}
+
+/** Least length of a text with a secret that is found by its format or name. */
+const leastFormat = 8;
 
 /** Replaces each secret with the result of `found`. A secret may contain the replacement of an earlier one. */
 export function replaceSecrets(text: string, found: (kind: string, secret: string) => string): string {
+  if (text.length < leastFormat) return text;
   let result = text;
   for (const format of anyHint.test(text) ? secretFormats : withoutHint) {
     if (format.hints.some((hint) => result.includes(hint))) result = redactFormat(result, format, found);

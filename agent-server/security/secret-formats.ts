@@ -27,6 +27,17 @@ function prefixed(kind: string, hints: readonly string[], body: string, check?: 
 
 const hasDigit = (secret: string): boolean => /\d/.test(secret);
 
+/** True for a short value in which letters and digits change at least twice, unlike `token2` or `sha256`. */
+export function isMixed(secret: string): boolean {
+  return (secret.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) >= 2;
+}
+
+/** True for the text of an element with a secret's name that is no label, type or sentence. */
+function isElementText(secret: string): boolean {
+  if (isPlaceholder(secret.trim()) || /^(?:string|required|optional|none|null|true|false)$/i.test(secret)) return false;
+  return /\s/.test(secret.trim()) ? hasDigit(secret) && !/^[A-Z]|[.!?:]$/.test(secret.trim()) : !/^[A-Z][a-z]+$/.test(secret);
+}
+
 /** The first part of a Discord bot token is its numeric user id in base64. */
 const startsWithBase64Digits = (secret: string): boolean =>
   /^\d{16,20}$/.test(Buffer.from(secret.slice(0, secret.indexOf(".")), "base64url").toString("latin1"));
@@ -41,6 +52,12 @@ export const secretFormats: readonly SecretFormat[] = [
     hints: ["PRIVATE KEY"],
     pattern:
       /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr]){0,8}(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)[^\r\n\\]{0,200}){0,6}[A-Za-z0-9+/=\s\\"',]{48,}(?:-----END[A-Z0-9 ]{0,60}-----)?/g,
+  },
+  {
+    kind: "private-key",
+    hints: ["PRIVATE KEY"],
+    // A shorter key, which only its end tells from a text about keys.
+    pattern: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s"',]|\\{1,4}[nr]){8,300}-----END[A-Z0-9 ]{0,60}-----/g,
   },
   { kind: "private-key", hints: ["Private-Lines:"], pattern: /Private-Lines: \d{1,4}\s{1,4}([A-Za-z0-9+/=\s]{48,})/g, group: 1 },
   prefixed("private-key", ["AGE-SECRET-KEY-"], "AGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
@@ -117,9 +134,16 @@ export const secretFormats: readonly SecretFormat[] = [
     pattern: /discord(?:app)?\.com\/api\/webhooks\/\d{10,25}\/([A-Za-z0-9_-]{40,100})/g,
     group: 1,
   },
+  prefixed("discord-token", ["mfa."], String.raw`mfa\.[A-Za-z0-9_-]{80,95}(?![\w-])`, hasDigit),
   prefixed("digitalocean-token", ["dop_v1_", "doo_v1_", "dor_v1_"], "do[opr]_v1_[a-f0-9]{64}"),
   prefixed("shopify-token", ["shpat_", "shpca_", "shppa_", "shpss_"], "shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
-  prefixed("square-token", ["sq0atp-", "sq0csp-"], "sq0(?:atp|csp)-[A-Za-z0-9_-]{22,50}"),
+  prefixed("square-token", ["sq0"], "sq0(?:atp|csp|idp|idb)-[A-Za-z0-9_-]{22,50}"),
+  prefixed("square-token", ["EAAA"], String.raw`EAAA[A-Za-z0-9_-]{56,64}(?![\w-])`, hasDigit),
+  prefixed("heroku-key", ["HRKU-"], "HRKU-[A-Za-z0-9_-]{30,80}", hasDigit),
+  prefixed("fly-token", ["fo1_"], String.raw`fo1_[A-Za-z0-9_-]{40,60}(?![\w-])`, hasDigit),
+  prefixed("fly-token", ["fm1", "fm2_"], "fm(?:1[ar]?|2)_[A-Za-z0-9+/=_-]{40,4000}", hasDigit),
+  prefixed("cargo-token", ["cio"], String.raw`cio[A-Za-z0-9]{32}(?![\w-])`, hasDigit),
+  prefixed("nuget-key", ["oy2"], String.raw`oy2[a-z0-9]{43}(?![\w-])`),
   prefixed("databricks-token", ["dapi"], String.raw`dapi[a-f0-9]{32}(?:-\d)?(?!\w)`),
   prefixed("vault-token", ["hvs.", "hvb."], String.raw`hv[sb]\.[A-Za-z0-9_-]{24,300}`, hasDigit),
   { kind: "terraform-token", hints: [".atlasv1."], pattern: /(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,100}/g },
@@ -144,7 +168,8 @@ export const secretFormats: readonly SecretFormat[] = [
   {
     kind: "url-password",
     hints: ["://"],
-    pattern: /[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#@"'`<>]{1,200})@[\w[]/g,
+    // A password can contain the sign that ends it.
+    pattern: /[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#"'`<>]{1,200})@[\w[]/g,
     group: 1,
     check: (secret) => !isPlaceholder(secret),
   },
@@ -168,6 +193,79 @@ export const secretFormats: readonly SecretFormat[] = [
     pattern: /(?:[Bb]earer|BEARER) {1,2}([A-Za-z0-9._~+/=-]{16,4000})/g,
     group: 1,
     check: (secret) => hasDigit(secret) && !isPlaceholder(secret),
+  },
+  {
+    kind: "bearer-token",
+    hints: ["uthorization"],
+    pattern: /uthorization\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?:[Bb]earer|[Tt]oken|Bot) {1,2}([A-Za-z0-9._~+/=-]{6,4000})/g,
+    group: 1,
+    check: (secret) => hasDigit(secret) && /[A-Za-z]/.test(secret) && !isPlaceholder(secret),
+  },
+  {
+    kind: "bearer-token",
+    hints: ["earer "],
+    pattern: /(?<![A-Za-z])[Bb]earer {1,2}([A-Za-z0-9_~+/-]{8,15})(?![\w.~+/=-])/g,
+    group: 1,
+    check: (secret) => isMixed(secret) && !isPlaceholder(secret),
+  },
+  {
+    kind: "cookie",
+    hints: ["ookie"],
+    pattern: /(?<![A-Za-z])[Ss]et-[Cc]ookie\\{0,7}["']?: {0,4}\\{0,7}["']?[^\s=;,"']{1,100}=([^\s;"'\\]{8,4000})/g,
+    group: 1,
+    check: (secret) => hasDigit(secret) && !isPlaceholder(secret),
+  },
+  {
+    kind: "cookie",
+    hints: ["ookie"],
+    pattern:
+      /(?<![A-Za-z-])[Cc]ookie\\{0,7}["']?: {0,4}\\{0,7}["']?([^\s=;,"'\\{}()]{1,100}=[^\s;"'\\]{1,4000}(?:; {0,2}[^\s=;"'\\]{1,100}=[^\s;"'\\]{0,4000}){0,60})/g,
+    group: 1,
+    check: (secret) => /=[^;]{8}/.test(secret) && hasDigit(secret) && !isPlaceholder(secret),
+  },
+  {
+    kind: "private-key",
+    hints: ["client-key-data"],
+    pattern: /client-key-data\\{0,7}["']?: {0,4}\\{0,7}["']?([A-Za-z0-9+/]{16,20000}={0,2})/g,
+    group: 1,
+  },
+  {
+    kind: "password",
+    hints: ["</"],
+    pattern:
+      /<(?:[\w-]{1,40}[:.])?[\w-]{0,40}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)(?: [^<>]{0,200})?>(?:<!\[CDATA\[)?([^<>]{4,500}?)(?:\]\]>)?<\//gi,
+    group: 1,
+    check: isElementText,
+  },
+  {
+    kind: "password",
+    hints: ["value=", "Value="],
+    pattern: /(?:key|name)="[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)" {1,4}value="([^"<>]{4,500})"/gi,
+    group: 1,
+    check: isElementText,
+  },
+  {
+    kind: "password",
+    hints: [" -p"],
+    pattern:
+      /(?<=\b(?:mysql|mariadb|mycli)[\w-]{0,12}\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p["']?((?<=')[^'\r\n]{3,200}|(?<=")[^"\r\n]{3,200}|[^\s"'$-][^\s"']{2,199})/g,
+    group: 1,
+    check: (secret) => !isPlaceholder(secret),
+  },
+  {
+    kind: "password",
+    hints: [" -p "],
+    pattern:
+      /(?<=\b(?:mongo(?:sh|dump|restore|export|import)?|docker login|podman login|helm registry login)\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
+    group: 1,
+    check: (secret) => !isPlaceholder(secret),
+  },
+  {
+    kind: "password",
+    hints: [" -a "],
+    pattern: /(?<=\bredis-cli\b(?:[^\r\n|;]|\\\r?\n){0,400}) -a {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
+    group: 1,
+    check: (secret) => !isPlaceholder(secret),
   },
   {
     kind: "password",

@@ -1,9 +1,10 @@
-export type { GatedFetch, Log, Redactor, Secrets } from "./types.ts";
+export type { GatedFetch, Inspection, Log, Redactor, Secrets } from "./types.ts";
 export { type PiiDetector, type PiiKind, type PiiMatch, piiKinds } from "./pii/types.ts";
 export { createPiiDetector, type ConfigurablePiiDetector } from "./pii/detector.ts";
 export { RedactionSettings } from "./pii/redaction-settings.ts";
 export { securityHandlers } from "./handlers.ts";
 export { createDataFence, type DataFence, derivedMarker, fence } from "./data-fence.ts";
+export { createKnownSecrets, type KnownSecrets } from "./known-secrets/known-secrets.ts";
 export { createRedactor } from "./redactor.ts";
 export {
   createPlaceholders,

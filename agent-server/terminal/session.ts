@@ -6,7 +6,7 @@ import { createEventHub, type EventHub } from "../gateway/events.ts";
 import { createLog, type Log } from "../gateway/log.ts";
 import { createHost, type Host } from "../host.ts";
 import { defaultDataDir, productPaths } from "../paths.ts";
-import { createRedactor } from "../security/security.ts";
+import { createKnownSecrets, createRedactor } from "../security/security.ts";
 import type { CommandLine } from "./command-line.ts";
 
 /** A host in this process, for one terminal command. */
@@ -22,7 +22,8 @@ export interface Session {
 
 /** @param workspace null for commands that touch no files */
 export async function openSession(line: CommandLine, workspace: string | null, canAsk: boolean): Promise<Session> {
-  const redactor = createRedactor();
+  const known = createKnownSecrets();
+  const redactor = createRedactor({ known });
   const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "error", (text) => redactor.text(text).text);
   const events = createEventHub((error) => log.error({ err: error }, "an event listener failed"));
   const host = await createHost({
@@ -37,12 +38,14 @@ export async function openSession(line: CommandLine, workspace: string | null, c
     env: process.env,
     emit: events.emit,
     lastEventSeq: events.lastSeq,
+    known,
     log: (message, error) => (error === undefined ? log.info(message) : log.error({ err: error }, message)),
   });
   const dispatch = createDispatch(
     host.handlers,
     (method, error) => log.error({ err: error, method }, "a method failed"),
     (why, method) => host.audit.note(why, { title: method, way: "terminal" }),
+    host.redactor,
   );
   return {
     host,

@@ -6,6 +6,8 @@ import { createDispatch } from "../../agent-server/gateway/dispatch.ts";
 import { answerRpc } from "../../agent-server/gateway/json-rpc.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
+import { createKnownSecrets } from "../../agent-server/security/security.ts";
+import { spellings } from "../support/known-values.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { until } from "../support/host/built-host.ts";
@@ -16,7 +18,15 @@ import { useModelServer } from "../support/tasks/two-file-change.ts";
 /** Long enough to be found by themselves, and of one line, so that no escaping hides them. */
 const samples = secretSamples.filter(([, , secret]) => secret.length >= 14 && !/[\n\\"]/.test(secret));
 const kinds = new Set(samples.map(([kind]) => kind));
-const written = samples.map(([, text, secret]) => text.replace("§", () => secret).replaceAll("\n", " "));
+/** A value that only its file makes a secret, as a program may write it. */
+const known = createKnownSecrets();
+const knownValue = "q7Rk2vXw9LmZ4tPb-Tc83";
+known.learnFile("/w/.env", Buffer.from(`NAME=${knownValue}\n`));
+const spelled = Object.entries(spellings).map(([name, spell]) => [name, spell(knownValue)] as const);
+const written = [
+  ...samples.map(([, text, secret]) => text.replace("§", () => secret).replaceAll("\n", " ")),
+  ...spelled.map(([name, text]) => `written as ${name}: ${text} and no more`),
+];
 /** One that can stand in a file name and in a command. */
 const inName = samples.find(([kind]) => kind === "github-token")?.[2] ?? "";
 const [, , inWords] = samples.find(([kind]) => kind === "anthropic-key") ?? ["", "", ""];
@@ -69,11 +79,12 @@ it("finds none of at least forty kinds of secrets in any place a whole quest lea
     env: { OPENAI_API_KEY: "k" },
     emit,
     lastEventSeq: () => seen.length,
+    known,
     // As the log of every way in writes it.
     log: (message, error) => seen.push(redactLine(`${message} ${error instanceof Error ? (error.stack ?? error.message) : ""}`)),
   });
   const call = { owner: true, signal: new AbortController().signal };
-  const dispatch = createDispatch(host.handlers, () => undefined);
+  const dispatch = createDispatch(host.handlers, () => undefined, undefined, host.redactor);
   let id = 0;
   const rpc = async (method: string, params: unknown): Promise<Record<string, unknown>> => {
     id += 1;
@@ -130,4 +141,10 @@ it("finds none of at least forty kinds of secrets in any place a whole quest lea
     samples.flatMap(([kind, , secret]) => (text.includes(secret) ? [`${kind} in ${place}`] : [])),
   );
   expect(leaks).toEqual([]);
+  const leaksOfKnown = [...places].flatMap(([place, text]) =>
+    spelled.flatMap(([name, form]) =>
+      text.includes(form) || text.includes(JSON.stringify(form).slice(1, -1)) ? [`${name} in ${place}`] : [],
+    ),
+  );
+  expect(leaksOfKnown).toEqual([]);
 });

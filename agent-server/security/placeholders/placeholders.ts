@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { openText, readKey, sealText, seemsSealed, subkey } from "./placeholder-key.ts";
+import type { KnownSecrets } from "../known-secrets/known-secrets.ts";
 import { createQuestPlaceholders } from "./quest-placeholders.ts";
 import type { QuestPlaceholders } from "./types.ts";
 
@@ -21,8 +22,11 @@ const maxQuests = 64;
 /** Maximum quests that also cache whole texts. */
 const maxCachingQuests = 4;
 
-/** @param deps.dataDir contains the placeholder key, which is created on first use */
-export function createPlaceholders(deps: { dataDir: string }): Placeholders {
+/**
+ * @param deps.dataDir contains the placeholder key, which is created on first use
+ * @param deps.known the values of secret files
+ */
+export function createPlaceholders(deps: { dataDir: string; known?: KnownSecrets }): Placeholders {
   let key: Buffer | null = null;
   const master = (): Buffer => (key ??= readKey(deps.dataDir));
   let texts: Buffer | null = null;
@@ -31,8 +35,8 @@ export function createPlaceholders(deps: { dataDir: string }): Placeholders {
 
   const self: Placeholders = {
     of(questId) {
-      if (questId === null) return createQuestPlaceholders(randomBytes(32));
-      const found = quests.get(questId) ?? createQuestPlaceholders(subkey(master(), `quest ${questId}`));
+      if (questId === null) return createQuestPlaceholders(randomBytes(32), deps.known);
+      const found = quests.get(questId) ?? createQuestPlaceholders(subkey(master(), `quest ${questId}`), deps.known);
       quests.delete(questId);
       quests.set(questId, found);
       [...quests.values()].at(-1 - maxCachingQuests)?.clearCache();

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { PiiKind, PiiMatch } from "../pii/types.ts";
-import { redactValue, replaceSecrets } from "../redactor.ts";
+import { type KnownSecrets, replaceKnown } from "../known-secrets/known-secrets.ts";
+import { inspectKnown, redactValue, replaceSecrets } from "../redactor.ts";
 import type { Finding } from "../types.ts";
 import {
   exactIn,
@@ -27,7 +28,8 @@ interface Entry {
 /** Maximum passes over a text: replacing one value can expose another. */
 const maxPasses = 5;
 
-export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
+/** @param known the values of secret files, which are hidden in every quest */
+export function createQuestPlaceholders(key: Buffer, known?: KnownSecrets): QuestPlaceholders {
   const byHash = new Map<string, Entry>();
   const byValue = new Map<string, string>();
   const knownSecrets = createKnownValues();
@@ -80,12 +82,24 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
     });
   }
 
+  /** Hides the values of secret files. They are not learned again, because `known` finds them everywhere and in every form. */
+  function hideKnownSecrets(text: string, findings: Finding[]): string {
+    return replaceKnown(text, known?.find(text) ?? [], (kind, secret) => {
+      const placeholder = conceal("secret", secret, false);
+      findings.push({ kind, placeholder });
+      return placeholder;
+    });
+  }
+
+  /** Increases when a value is learned here or from a secret file. */
+  const currentVersion = (): number => version + (known?.version ?? 0);
+
   function hideSecrets(text: string, findings: Finding[] = []): string {
     let result = text;
     for (let round = 0; round < maxPasses; round += 1) {
       const before = result;
       result = knownSecrets.replace(
-        replaceSecrets(result, (kind, secret) => {
+        replaceSecrets(hideKnownSecrets(result, findings), (kind, secret) => {
           const placeholder = conceal("secret", secret, isDistinct(kind, secret));
           findings.push({ kind, placeholder });
           return placeholder;
@@ -114,7 +128,6 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
   const self: QuestPlaceholders = {
     secrets: {
       text(value) {
-        if (value.length < 8) return { text: value, findings: [] };
         const findings: Finding[] = [];
         return { text: hideSecrets(value, findings), findings };
       },
@@ -122,15 +135,16 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
         redactValue(
           value,
           maxBytes,
-          (part) => (part.length < 8 ? part : hideSecrets(part)),
+          (part) => hideSecrets(part),
           (kind, secret) => conceal("secret", secret, isDistinct(kind, secret)),
         ),
+      inspect: (value) => inspectKnown(value, known),
     },
     hide(text, rules, more = []) {
       const cached = cache.get(text, rules);
       if (cached !== null && more.length === 0) {
-        const result = cached.version === version ? cached.text : self.hideKnown(cached.text, rules.kinds);
-        cache.set(text, rules, { text: result, version });
+        const result = cached.version === currentVersion() ? cached.text : self.hideKnown(cached.text, rules.kinds);
+        cache.set(text, rules, { text: result, version: currentVersion() });
         return result;
       }
       let result = hideSecrets(text);
@@ -141,11 +155,11 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
         result = hideSecrets(self.hideKnown(found, rules.kinds));
         if (result === before) break;
       }
-      cache.set(text, rules, { text: result, version });
+      cache.set(text, rules, { text: result, version: currentVersion() });
       return result;
     },
     hideKnown(text, kinds) {
-      let result = knownSecrets.replace(text);
+      let result = knownSecrets.replace(hideKnownSecrets(text, []));
       for (const [kind, known] of knownPersonal) if (kinds.has(kind)) result = known.replace(result);
       return result;
     },
@@ -178,7 +192,7 @@ export function createQuestPlaceholders(key: Buffer): QuestPlaceholders {
       return counts;
     },
     get version() {
-      return version;
+      return currentVersion();
     },
     clearCache: () => cache.clear(),
   };

@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import type { Redactor } from "../../security/security.ts";
 import { createHeadAndTail } from "./head-and-tail.ts";
-import { createSafeStream, type SafeStream } from "./redacted-stream.ts";
+import { createSafeStream, type SafeStream, type ShownEnd } from "./redacted-stream.ts";
 import { plainTerminalText } from "./terminal-text.ts";
 
 /** The end of the output that a card holds (UTF-16 units). */
@@ -32,14 +32,15 @@ export interface CommandOutput {
 
 /** @param onText receives batched output; `offset` is the length of all text before it. */
 export function createCommandOutput(deps: {
-  redactor: Pick<Redactor, "text">;
+  redactor: Pick<Redactor, "text" | "inspect">;
   onText: (piece: { offset: number; text: string }) => void;
 }): CommandOutput {
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
-  // One buffer per stream, so that partial lines of stdout and stderr are never joined.
+  // One buffer per stream, so that partial lines of stdout and stderr are never joined; but a value can be split between the two.
+  const shown: ShownEnd = { text: "" };
   const streams: Record<"stdout" | "stderr", SafeStream> = {
-    stdout: createSafeStream(deps.redactor),
-    stderr: createSafeStream(deps.redactor),
+    stdout: createSafeStream(deps.redactor, shown),
+    stderr: createSafeStream(deps.redactor, shown),
   };
   const forModel = createHeadAndTail(modelHead, modelTail);
   let live = "";

@@ -6,7 +6,7 @@ import type { Router } from "../routing/capability-router.ts";
 export interface CommandServices {
   readonly router: Router;
   readonly runOnProvider: RunOnProvider;
-  readonly redactor: Pick<Redactor, "text">;
+  readonly redactor: Pick<Redactor, "text" | "inspect">;
   readonly limits: () => { readonly timeoutMs: number; readonly outputBytes: number };
   /** Why commands cannot run now; null when they can. */
   readonly problem: () => string | null;

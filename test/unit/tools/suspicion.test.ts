@@ -17,7 +17,11 @@ afterEach(() => fixture.close());
 
 function tools() {
   const { storage, ledger, governance, workspace, dataDir } = fixture;
-  const redactor = { text: (text: string) => ({ text, findings: [] }), value: <T>(value: T) => value };
+  const redactor = {
+    text: (text: string) => ({ text, findings: [] }),
+    value: <T>(value: T) => value,
+    inspect: (text: string) => ({ matches: [], unfinishedFrom: text.length }),
+  };
   return composeTools({
     ...{ storage, ledger, governance, workspace, dataDir, redactor, sanitizer, ripgrepPath },
     enabled: () => enabled,
