@@ -1,5 +1,5 @@
 import { imageOf, sameImage } from "../checkpoints/checkpoint-entries.ts";
-import type { FileImage } from "../checkpoints/file-image.ts";
+import { type FileImage, isSpecial } from "../checkpoints/file-image.ts";
 import { formatBytes } from "../text/output-bounds.ts";
 import type { FilePath } from "../file-operations.ts";
 import type { Acceptance } from "./change-decisions.ts";
@@ -18,6 +18,7 @@ export function describeContent({ image, size, linkTarget }: WholeContent): stri
   if (image === null) return null;
   if (image.kind === "link") return `Link to ${linkTarget ?? "an unknown target"}\n`;
   const mode = (image.mode & 0o7777).toString(8).padStart(3, "0");
+  if (isSpecial(image.kind)) return `Special file (${image.kind})\n`;
   if (image.kind === "folder") return `Folder, mode ${mode}\n`;
   return `File, ${formatBytes(size)}, mode ${mode}, SHA-256 ${image.hash.slice(0, 12)}\n`;
 }

@@ -31,12 +31,13 @@ export interface ProposeFrom {
 
 /**
  * Turns a changed source path of a task into a proposed change: a text is reviewed hunk by hunk, anything else as a whole.
- * @returns null where the quest has proposed exactly this already
+ * @returns null where the quest has proposed exactly this already, and for a pipe, socket or device, which is never created
  * @throws LancelotError when a file cannot be read.
  */
 export async function proposeChange(deps: ProposeDeps, change: LayerChange, from: ProposeFrom): Promise<Change | null> {
   const { path, before, after } = change;
   const { questId, receiptId, origin } = from;
+  if (after?.kind === "other") return null;
   const file: TargetFile = { absolute: join(deps.workspace, path), display: path, asked: path, inside: true };
   const now: FilePath = { absolute: join(from.upper, path), display: path };
   const text = isText(before) && isText(after) ? await textChange(deps, file, now, after) : null;
