@@ -57,7 +57,9 @@ export interface ChangeStore {
 
 const ReportedStates = z.record(z.string(), HunkState);
 const Hunks = z.array(Hunk);
-const Image = z.object({ hash: z.string(), mode: z.int(), kind: z.enum(["link", "folder", "fifo", "socket", "device"]).optional() }).nullable();
+const Image = z
+  .object({ hash: z.string(), mode: z.int(), kind: z.enum(["link", "folder", "fifo", "socket", "device"]).optional() })
+  .nullable();
 const Images = z.object({ before: Image, after: Image });
 const StoredEncoding = z.object({ name: z.enum(["utf8", "utf16le", "utf16be", "latin1"]), bom: z.boolean() });
 

@@ -67,7 +67,7 @@ function jsonKeys(text: string): OutlineEntry[] {
       const [key, value] = property.children ?? [];
       if (key === undefined || typeof key.value !== "string") continue;
       entries.push({
-        name: key.value.slice(0, 200),
+        name: keyName(key.value),
         kind: value?.type ?? "null",
         startLine: lineAt(property.offset),
         endLine: lineAt(property.offset + Math.max(property.length - 1, 0)),
@@ -79,6 +79,11 @@ function jsonKeys(text: string): OutlineEntry[] {
   };
   visit(parseTree(text, [], { allowTrailingComma: true, disallowComments: false }), 0);
   return entries;
+}
+
+/** An empty key is shown as it is written. */
+function keyName(key: string): string {
+  return key === "" ? '""' : key.slice(0, 200);
 }
 
 function lineFinder(text: string): (offset: number) => number {
@@ -102,7 +107,7 @@ function yamlKeys(text: string): OutlineEntry[] {
       const end = isMap(value) || isSeq(value) || isScalar(value) ? (value.range?.[1] ?? start) : start;
       const startLine = counter.linePos(start).line;
       entries.push({
-        name: String(pair.key.value).slice(0, 200),
+        name: keyName(String(pair.key.value)),
         kind,
         startLine,
         endLine: Math.max(counter.linePos(Math.max(end - 1, start)).line, startLine),

@@ -61,7 +61,7 @@ describe("an outline", () => {
           expect(named).not.toBe("");
         }
       }),
-      { numRuns: runs(150, 1500), examples: [[["sample.py", 0, ":!0"]]] },
+      { numRuns: runs(150, 1500), examples: [[["sample.py", 0, ":!0"]], [["sample.yaml", 0, '"": 1']], [["sample.json", 0, '{"": 1}']]] },
     );
   });
 
