@@ -52,6 +52,7 @@ export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
 export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
+export { createSecretIndex } from "./tasks/secret-index.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 export { globFilter } from "./text/glob.ts";

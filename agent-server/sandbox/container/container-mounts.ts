@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
 import type Dockerode from "dockerode";
+import type { MaskedPaths } from "../secret-masks.ts";
 import { unavailable } from "./engine-call.ts";
 
 export interface MountDeps {
@@ -10,6 +11,9 @@ export interface MountDeps {
   readonly protectedPaths: readonly string[];
   /** Absolute folders that commands must not see, even within the workspace. */
   readonly hidden: readonly string[];
+  readonly masked: MaskedPaths;
+  /** Shown in place of each masked file. */
+  readonly maskFile: string;
   readonly platform: NodeJS.Platform;
 }
 
@@ -17,6 +21,8 @@ export interface MountPlan {
   readonly mounts: Dockerode.MountSettings[];
   /** Paths on this machine and inside the container, to verify the engine's mounts. */
   readonly bound: readonly { readonly source: string; readonly target: string }[];
+  /** Paths inside the container that show the mask file. */
+  readonly masks: readonly string[];
   /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */
   readonly fingerprint: string;
 }
@@ -30,6 +36,15 @@ export function insidePath(path: string, platform: NodeJS.Platform): string {
   return path.replace(/^([a-z]):/i, (_all, drive: string) => `/${drive.toLowerCase()}`).replaceAll("\\", "/");
 }
 
+/** @throws LancelotError `unavailable` when the workspace would replace folders of the image. */
+export function assertMountable(workspace: string, platform: NodeJS.Platform): void {
+  const inside = insidePath(workspace, platform);
+  if (inside === "/" || systemFolders.some((folder) => folder === inside || folder.startsWith(`${inside}/`)))
+    throw unavailable(
+      `Commands cannot run in a container for the workspace ${workspace}, because it contains system folders. Open a project folder.`,
+    );
+}
+
 /**
  * Plans the mounts: the workspace at its own path, and the repository of a linked worktree. Protected files get read-only mounts on top.
  * Every folder above one is mounted onto itself, because a command could otherwise rename the folder together with its mounts and create
@@ -37,11 +52,7 @@ export function insidePath(path: string, platform: NodeJS.Platform): string {
  * @throws LancelotError `unavailable` when the workspace cannot be mounted.
  */
 export function planMounts(deps: MountDeps): MountPlan {
-  const inside = insidePath(deps.workspace, deps.platform);
-  if (inside === "/" || systemFolders.some((folder) => folder === inside || folder.startsWith(`${inside}/`)))
-    throw unavailable(
-      `Commands cannot run in a container for the workspace ${deps.workspace}, because it contains system folders. Open a project folder.`,
-    );
+  assertMountable(deps.workspace, deps.platform);
   const plan = new Map<string, { kind: "pinned" | "readonly"; id: string }>();
   const protect = (root: string, path: string) => {
     const found = withoutLinks(root, path);
@@ -50,7 +61,7 @@ export function planMounts(deps: MountDeps): MountPlan {
     plan.set(found.path, { kind: "readonly", id: found.id });
   };
   for (const path of deps.protectedPaths) protect(deps.workspace, path);
-  const repository = mainRepository(deps.workspace);
+  const repository = linkedRepository(deps.workspace);
   if (repository !== null) {
     protect(deps.workspace, ".git");
     for (const path of ["hooks", "config"]) protect(repository, path);
@@ -63,12 +74,16 @@ export function planMounts(deps: MountDeps): MountPlan {
     ReadOnly: readOnly,
     BindOptions: { Propagation: "rprivate" },
   });
-  const bound = [...plan].toSorted(([a], [b]) => a.length - b.length);
-  const hidden = deps.hidden.filter((folder) => roots.some((root) => isBelow(root, folder)));
+  const folders = [...new Set([...deps.hidden, ...deps.masked.folders])].filter((folder) => roots.some((root) => isBelow(root, folder)));
+  const isHidden = (path: string) => folders.some((folder) => folder !== path && isBelow(folder, path));
+  const hidden = folders.filter((folder) => !isHidden(folder));
+  const bound = [...plan].filter(([path]) => !isHidden(path) && !hidden.includes(path)).toSorted(([a], [b]) => a.length - b.length);
+  const masks = deps.masked.files.filter((path) => !isHidden(path) && isFile(path));
   return {
     mounts: [
       ...roots.map((root) => bind(root, false)),
-      ...bound.map(([path, { kind }]) => bind(path, kind === "readonly")),
+      ...bound.filter(([path]) => !masks.includes(path)).map(([path, { kind }]) => bind(path, kind === "readonly")),
+      ...masks.map((path) => ({ ...bind(deps.maskFile, true), Target: insidePath(path, deps.platform) })),
       ...hidden.map((folder) => ({
         Type: "tmpfs" as const,
         Source: "",
@@ -77,9 +92,23 @@ export function planMounts(deps: MountDeps): MountPlan {
         TmpfsOptions: { SizeBytes: 4096, Mode: 0 },
       })),
     ],
-    bound: [...roots, ...bound.map(([path]) => path)].map((source) => ({ source, target: insidePath(source, deps.platform) })),
-    fingerprint: JSON.stringify([roots.map(identity), bound.map(([path, { kind, id }]) => [path, kind, id]), hidden]),
+    bound: [...roots, ...bound.map(([path]) => path)]
+      .filter((source) => !masks.includes(source))
+      .map((source) => ({ source, target: insidePath(source, deps.platform) })),
+    masks: masks.map((path) => insidePath(path, deps.platform)),
+    // A file that is replaced loses its mask, so the container must be started again.
+    fingerprint: JSON.stringify([
+      roots.map(identity),
+      bound.map(([path, { kind, id }]) => [path, kind, id]),
+      [...hidden, ...masks].map((path) => [path, identityIfAny(path)]),
+    ]),
   };
+}
+
+/** True for anything but folders and links, which cannot be mounted over with a file. */
+function isFile(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && !stats.isDirectory() && !stats.isSymbolicLink();
 }
 
 /** True when `path` is `root` or lies in it. */
@@ -92,6 +121,8 @@ function identity(path: string): string {
   const stats = lstatSync(path, { bigint: true });
   return `${stats.dev}:${stats.ino}`;
 }
+
+const identityIfAny = (path: string) => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : identity(path));
 
 /**
  * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so
@@ -123,7 +154,7 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
  * The `.git` folder of a linked worktree. The worktree's `.git` file is untrusted repository content, so it counts only when that folder
  * names this worktree itself, as git sets it up.
  */
-function mainRepository(workspace: string): string | null {
+export function linkedRepository(workspace: string): string | null {
   try {
     const link = join(workspace, ".git");
     if (!lstatSync(link).isFile()) return null;

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { LancelotError } from "../../contract/errors.ts";
@@ -12,7 +12,9 @@ import { watchGrowth } from "../container/disk-usage.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
+import { cleanupStandIns, makeMaskFile } from "../secret-masks.ts";
 import type { ShellProvider } from "../shell-provider.ts";
+import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
@@ -22,6 +24,7 @@ import {
   folderInside,
   findMisplacedMount,
   programFolders,
+  repositoryOutside,
   workspaceMounts,
 } from "./mount-layout.ts";
 import { identityInside, ownerOf } from "./command-user.ts";
@@ -40,6 +43,8 @@ const seccompDescriptor = 6;
 
 interface Prepared {
   readonly systemFiles: SystemFiles;
+  /** In a folder that the command's user can enter but not list. */
+  readonly maskFile: string;
   readonly seccomp: string | null;
 }
 
@@ -47,6 +52,7 @@ interface Prepared {
 interface BubblewrapInfo {
   readonly version: string;
   readonly sizes: boolean;
+  readonly modes: boolean;
   readonly noUserNamespaces: boolean;
   readonly bash: boolean;
   readonly socat: boolean;
@@ -72,6 +78,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const seen: BubblewrapInfo = {
       version,
       sizes: help.includes("--size "),
+      modes: help.includes("--perms "),
       noUserNamespaces: help.includes("--disable-userns"),
       bash: has("bash"),
       socat: has("socat"),
@@ -122,7 +129,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const filter = seccompFilter(process.arch);
     const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
     if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
-    return { systemFiles: makeSystemFiles(uid, gid), seccomp };
+    const maskFile = makeMaskFile(makeTemporaryFolder("mask"));
+    chmodSync(dirname(maskFile), 0o711);
+    return { systemFiles: makeSystemFiles(uid, gid), maskFile, seccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -146,8 +155,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
-    const { systemFiles, seccomp } = (prepared ??= prepare());
-    const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths());
+    const masked = await deps.masked(repositoryOutside(workspace));
+    const { systemFiles, maskFile, seccomp } = (prepared ??= prepare());
+    const removeStandIns = cleanupStandIns(masked);
+    const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths(), masked);
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
     const releasePlaceholders = placeholders.hold(
       missing,
@@ -180,8 +191,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         cwd,
         scratchBytes: limits.scratchBytes,
         sizes: seen.sizes,
+        modes: seen.modes,
         noUserNamespaces: seen.noUserNamespaces,
         systemFiles,
+        maskFile,
         seccomp: seccomp === null ? null : seccompDescriptor,
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
@@ -225,11 +238,12 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           async onReady(child) {
             await told;
             if (first === null || child.pid === undefined) throw new Error("bubblewrap did not report its child process.");
-            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown, maskFile);
             if (wrong !== null) {
               deps.log(`the sandbox has an unexpected mount: ${wrong}`);
               throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox started. Try again.");
             }
+            removeStandIns();
             group?.join([child.pid, ...treeOf(first.pid)]);
           },
           watch(end) {
@@ -274,6 +288,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor);
       releasePlaceholders();
+      removeStandIns();
       group?.remove();
       await grant?.revoke();
     }
@@ -290,7 +305,8 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
       await pipes.close();
-      if (prepared !== null) rmSync(prepared.systemFiles.folder, { recursive: true, force: true });
+      for (const folder of prepared === null ? [] : [prepared.systemFiles.folder, dirname(prepared.maskFile)])
+        rmSync(folder, { recursive: true, force: true });
       if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
       prepared = null;
     },

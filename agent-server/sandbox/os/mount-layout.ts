@@ -1,14 +1,15 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { findRepository, isBelow } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
+import type { MaskedPaths } from "../secret-masks.ts";
 import { egressSocketInside } from "./inner-script.ts";
 import type { SystemFiles } from "./system-files.ts";
 
-/** A path of the disk that is visible inside. */
+/** A path of the disk that is visible inside: its content, an empty folder (`hide`), or an unreadable file (`mask`). */
 export interface Mount {
-  readonly kind: "write" | "read" | "hide";
+  readonly kind: "write" | "read" | "hide" | "mask";
   readonly path: string;
 }
 
@@ -19,9 +20,16 @@ const systemFolders = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /** Program folders outside the system's; visible when the user's PATH contains them. */
 const programRoots = ["/opt", "/nix/store", "/gnu/store", "/snap"];
 
+/** Folders outside the workspace that commands may write: the repository of a linked worktree. @throws LancelotError `denied` */
+export function repositoryOutside(workspace: string): string[] {
+  const repository = findRepository(workspace);
+  return repository === null || isBelow(workspace, repository.commonDir) ? [] : [repository.commonDir];
+}
+
 /**
  * Plans which parts of the workspace are writable and which are read-only. Folders above a protected path are mounted onto themselves,
- * because a mount cannot be renamed or removed; so no command can move a protected file away with its folder.
+ * because a mount cannot be renamed or removed; so no command can move a protected file away with its folder. A masked file needs no
+ * such mounts: its mask moves with the folder.
  * @param protectedPaths absolute, or relative to the workspace. Links are skipped: their target is not visible inside, or protected
  * itself.
  */
@@ -29,10 +37,10 @@ export function workspaceMounts(
   workspace: string,
   dataDir: string,
   protectedPaths: readonly string[],
+  masked: MaskedPaths,
 ): { mounts: Mount[]; missing: string[] } {
   const repository = findRepository(workspace);
-  const writable = [workspace];
-  if (repository !== null && !isBelow(workspace, repository.commonDir)) writable.push(repository.commonDir);
+  const writable = [workspace, ...repositoryOutside(workspace)];
   const wanted = [
     ...protectedPaths.map((path) => (path.startsWith("/") ? path : join(workspace, path))),
     ...(repository === null ? [] : repositoryProtected.map((name) => join(repository.commonDir, name))),
@@ -64,15 +72,22 @@ export function workspaceMounts(
       if (!kinds.has(at)) kinds.set(at, "write");
     }
   }
-  if (isBelow(workspace, dataDir) && lstatSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true) kinds.set(dataDir, "hide");
+  const typeOf = (path: string) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats === undefined || stats.isSymbolicLink() ? null : stats.isDirectory() ? "folder" : "file";
+  };
+  for (const path of [...masked.folders, ...(isBelow(workspace, dataDir) ? [dataDir] : [])])
+    if (typeOf(path) === "folder") kinds.set(path, "hide");
+  for (const path of masked.files) if (typeOf(path) === "file") kinds.set(path, "mask");
   const mounts = [...kinds].map(([path, kind]): Mount => ({ path, kind }));
-  // Sorts folders before their content. Nothing is mounted into a read-only or hidden path.
+  // Sorts folders before their content. Nothing is mounted into a hidden path, and only masks are mounted into a read-only one.
   mounts.sort((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
-  const closed: string[] = [];
+  const closed: Mount[] = [];
   return {
     mounts: mounts.filter(({ path, kind }) => {
-      if (closed.some((folder) => folder !== path && isBelow(folder, path))) return false;
-      if (kind !== "write") closed.push(path);
+      const masks = kind === "mask" || kind === "hide";
+      if (closed.some((folder) => folder.path !== path && isBelow(folder.path, path) && !(masks && folder.kind === "read"))) return false;
+      if (kind === "read" || kind === "hide") closed.push({ path, kind });
       return true;
     }),
     missing,
@@ -100,8 +115,11 @@ export interface Layout {
   readonly scratchBytes: number;
   /** Supported by newer versions of bubblewrap only. */
   readonly sizes: boolean;
+  readonly modes: boolean;
   readonly noUserNamespaces: boolean;
   readonly systemFiles: SystemFiles;
+  /** Shown in place of each masked file. */
+  readonly maskFile: string;
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
@@ -110,6 +128,12 @@ export interface Layout {
 /** Arguments of `bwrap` up to the `--`. Only the paths listed here are visible. */
 export function bubblewrapArguments(layout: Layout): string[] {
   const size = layout.sizes ? ["--size", String(layout.scratchBytes)] : [];
+  const closed = layout.modes ? ["--perms", "0000"] : [];
+  const mountArguments = ({ kind, path }: Mount): string[] => {
+    if (kind === "hide") return [...closed, "--tmpfs", path, "--remount-ro", path];
+    if (kind === "mask") return ["--ro-bind", layout.maskFile, path];
+    return [kind === "write" ? "--bind" : "--ro-bind", path, path];
+  };
   const args = [
     ...["user", "pid", "ipc", "uts", "net", "cgroup-try"].map((name) => `--unshare-${name}`),
     ...(layout.noUserNamespaces ? ["--disable-userns"] : []),
@@ -131,9 +155,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     ...["--ro-bind", layout.systemFiles.folder, "/etc"],
     ...layout.systemFiles.mounted.flatMap((name) => ["--ro-bind", `/etc/${name}`, `/etc/${name}`]),
     ...layout.shown.flatMap((path) => ["--ro-bind-try", path, path]),
-    ...layout.workspaceMounts.flatMap(({ kind, path }) =>
-      kind === "hide" ? ["--tmpfs", path, "--remount-ro", path] : [kind === "write" ? "--bind" : "--ro-bind", path, path],
-    ),
+    ...layout.workspaceMounts.flatMap(mountArguments),
     ...(layout.egressSocket === null ? [] : ["--ro-bind", layout.egressSocket, egressSocketInside]),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", layout.cwd],
@@ -177,13 +199,15 @@ export function parseMounts(text: string): { device: string; root: string; path:
 
 /**
  * Verifies that each mount of the workspace is at its location and shows the expected content, because a concurrent command could have
- * replaced it with a link. @returns a description of the problem for the log; null when there is none.
+ * replaced it with a link. @param maskFile shown by masks; its folder has a name that no other has
+ * @returns a description of the problem for the log; null when there is none.
  */
 export function findMisplacedMount(
   mountinfo: string,
   workspace: string,
   mounts: readonly Mount[],
   shown: readonly string[],
+  maskFile: string,
 ): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
@@ -192,6 +216,7 @@ export function findMisplacedMount(
   const inside = (path: string) => isBelow("/proc", path) || isBelow("/dev", path) || isBelow("/etc", path) || isBelow("/run", path);
   const known = new Set(["/", "/tmp", ...systemFolders.map((name) => `/${name}`), ...shown]);
   const workspaceDevice = lstatSync(workspace).dev;
+  const maskEnd = sep + join(basename(dirname(maskFile)), basename(maskFile));
   const seen = new Set<string>();
   for (const { path, root, device } of found) {
     // A later mount at the same path hides the earlier one.
@@ -203,13 +228,14 @@ export function findMisplacedMount(
       if (!known.has(path) && !inside(path) && isBelow(path, workspace)) return `something is mounted at ${path}`;
       continue;
     }
-    if (mount.kind === "hide" || !isBelow(workspace, path)) continue;
+    if (mount.kind === "mask" && !root.endsWith(maskEnd)) return `${path} shows ${root}`;
+    if (mount.kind === "mask" || mount.kind === "hide" || !isBelow(workspace, path)) continue;
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.dev !== workspaceDevice) continue;
     if (device !== own.device || root !== join(own.root, relative(workspace, path))) return `${path} shows ${root}`;
   }
-  for (const { path } of mounts) if (!found.some((one) => one.path === path)) return `${path} is missing`;
-  return null;
+  const absent = mounts.find(({ path }) => !seen.has(path));
+  return absent === undefined ? null : `${absent.path} is missing`;
 }
 
 /** The resolved working folder of a command; null when it is not in the workspace. */
