@@ -85,10 +85,11 @@ export function cleanupStandIns({ files, folders }: MaskedPaths): () => void {
   };
 }
 
+/** With the time of creation, because file systems give the inode number of a deleted file to the next one. */
 function identityOf(path: string): string | null {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+    return stats === undefined ? null : `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
   } catch {
     return null;
   }

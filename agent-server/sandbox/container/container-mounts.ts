@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { type BigIntStats, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
 import type Dockerode from "dockerode";
 import type { MaskedPaths } from "../secret-masks.ts";
@@ -117,10 +117,10 @@ function isBelow(root: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-function identity(path: string): string {
-  const stats = lstatSync(path, { bigint: true });
-  return `${stats.dev}:${stats.ino}`;
-}
+const identity = (path: string): string => identityOf(lstatSync(path, { bigint: true }));
+
+/** File systems give the inode number of a deleted file to the next one, so the time of creation counts as well. */
+const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev}:${ino}:${birthtimeNs}`;
 
 const identityIfAny = (path: string) => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : identity(path));
 
@@ -140,7 +140,7 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
       const stats = lstatSync(at, { bigint: true });
       const last = index === parts.length - 1;
       if (!stats.isDirectory() && !(last && stats.isFile())) return null;
-      const entry = { path: at, id: `${stats.dev}:${stats.ino}` };
+      const entry = { path: at, id: identityOf(stats) };
       if (last) return { ...entry, above };
       above.push(entry);
     }

@@ -81,7 +81,9 @@ export function seatbeltProfile(given: SeatbeltProfile): string {
   const { workspace, scratch, dataDir, protectedPaths, proxyPort } = given;
   const writable = [workspace, scratch, ...given.writable];
   const masked = [...given.masked.files.map(exactly), ...given.masked.folders.map(below)];
-  const above = [...new Set([...protectedPaths, ...given.masked.files, ...given.masked.folders].flatMap((path) => between(writable, path)))];
+  const above = [
+    ...new Set([...protectedPaths, ...given.masked.files, ...given.masked.folders].flatMap((path) => between(writable, path))),
+  ];
   return [
     "(version 1)",
     "(deny default)",

@@ -51,7 +51,10 @@ describe("mounts of a workspace", () => {
     mkdirSync(join(workspace, ".ssh/keys"), { recursive: true });
     for (const path of [".env", ".git/hooks/.env", ".ssh/keys/id"]) writeFileSync(join(workspace, path), "");
     symlinkSync(".env", join(workspace, "link.env"));
-    const masked = { files: at(".env", ".git/hooks/.env", ".ssh/keys/id", "link.env", "gone.env", "a"), folders: at(".ssh", ".ssh/keys", "gone") };
+    const masked = {
+      files: at(".env", ".git/hooks/.env", ".ssh/keys/id", "link.env", "gone.env", "a"),
+      folders: at(".ssh", ".ssh/keys", "gone"),
+    };
     const { mounts } = workspaceMounts(workspace, "/nowhere", [".ssh/keys/id", ".git/hooks"], masked);
     expect(kinds(mounts).filter((one) => /^(mask|hide)/.test(one))).toEqual(["mask /.env", "hide /.ssh", "mask /.git/hooks/.env"]);
     expect(kinds(mounts)).toContain("read /.git/hooks");

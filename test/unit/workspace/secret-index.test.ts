@@ -1,0 +1,270 @@
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { productPaths } from "../../../agent-server/paths.ts";
+import { createPathPolicy, type PathPolicy } from "../../../agent-server/governance/policy/path-policy.ts";
+import { globFilter } from "../../../agent-server/workspace/text/glob.ts";
+import { createSecretIndex, type SecretIndex, type SecretPaths } from "../../../agent-server/workspace/tasks/secret-index.ts";
+import { runs } from "../../support/soak.ts";
+
+const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+const certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+let base: string;
+let workspace: string;
+let policy: PathPolicy;
+let index: SecretIndex;
+const open = (now: () => number = Date.now) =>
+  createSecretIndex({
+    workspace,
+    governance: { judgeName: policy.judgeName, resolvePath: policy.resolve },
+    hidden: [join(workspace, "hidden")],
+    now,
+  });
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-secrets-")));
+  workspace = join(base, "project");
+  mkdirSync(workspace);
+  mkdirSync(join(base, "data"));
+  policy = createPathPolicy({ workspace, dataDir: join(base, "data"), configDir: productPaths().configDir });
+  index = open();
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+const at = (path: string) => join(workspace, path);
+function put(path: string, text = "x"): void {
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), text);
+}
+const find = (readable: readonly string[] = [], others: readonly string[] = []): Promise<SecretPaths> => {
+  const globs = readable.map((glob) => globFilter(glob));
+  return index.find({ others, isReadable: (path) => globs.some((matches) => matches(path)) });
+};
+
+describe("secret files", () => {
+  it("are those whose name, or content where it decides, is secret; folders of secrets count as one", async () => {
+    for (const path of [
+      ".env",
+      "a/.env.local",
+      "a/.env.example",
+      "a/plain.txt",
+      ".npmrc",
+      ".ssh/config",
+      "deep/.secrets/x/y",
+      "a/new\nline.env",
+    ])
+      put(path);
+    put("keys/server.pem", key);
+    put("keys/ca.pem", certificate);
+    expect(await find()).toEqual({
+      files: [".env", ".npmrc", "a/.env.local", "a/new\nline.env", "keys/server.pem"],
+      folders: [".ssh", "deep/.secrets"],
+    });
+  });
+
+  it("include every hard link, also from a folder that is hidden as a whole or has not changed since", async () => {
+    put("plain/one.txt");
+    put(".ssh/id");
+    put("other/two.txt");
+    expect(await find()).toEqual({ files: [], folders: [".ssh"] });
+    linkSync(at("plain/one.txt"), at("other/.env"));
+    linkSync(at(".ssh/id"), at("other/key.txt"));
+    expect(await find()).toEqual({ files: ["other/.env", "other/key.txt", "plain/one.txt"], folders: [".ssh"] });
+    rmSync(at("other/.env"));
+    expect(await find()).toEqual({ files: ["other/key.txt"], folders: [".ssh"] });
+  });
+
+  it("include what a link with a secret name leads to, in the workspace only", async () => {
+    put("config/development");
+    put("conf/ssh/known");
+    put("public/ca.txt", certificate);
+    symlinkSync("config/development", at(".env"));
+    symlinkSync("conf/ssh", at(".ssh"));
+    symlinkSync("public/ca.txt", at("ca.pem"));
+    symlinkSync("..", at("credentials"));
+    symlinkSync(".", at(".aws"));
+    symlinkSync("nowhere", at(".netrc"));
+    writeFileSync(join(base, "outside"), "");
+    symlinkSync("../outside", at(".pgpass"));
+    expect(await find()).toEqual({ files: ["config/development"], folders: ["conf/ssh"] });
+  });
+
+  it("exclude what the user lets commands read, by name, glob or path", async () => {
+    for (const path of [".env", ".env.test", "a/.env.test", "b/.env", ".env.d/x", ".secrets/open", ".secrets/closed", ".ssh/id"]) put(path);
+    mkdirSync(at(".secrets/empty"));
+    const found = await find([".env.test", "b/.env", ".secrets/open", ".ssh/**"]);
+    expect(found).toEqual({ files: [".env", ".secrets/closed"], folders: [".secrets/empty"] });
+    linkSync(at(".env"), at("again.env.test"));
+    expect((await find([".env.test", "*.env.test"])).files).not.toContain("again.env.test");
+  });
+
+  it("exclude git's names for branches and objects, and folders that commands never see", async () => {
+    for (const path of [
+      ".git/refs/heads/credentials",
+      ".git/logs/refs/heads/credentials",
+      ".git/objects/aa/credentials",
+      ".git/modules/sub/refs/heads/credentials",
+      ".git/worktrees/w/logs/.env",
+      ".git/config",
+      "hidden/.env",
+    ])
+      put(path);
+    put(".git/credentials");
+    put(".git/hooks/.env");
+    expect(await find()).toEqual({ files: [".git/credentials", ".git/hooks/.env"], folders: [] });
+  });
+
+  it("are found in the repository of a linked worktree too, with hard links across", async () => {
+    const main = join(base, "main/.git");
+    mkdirSync(join(main, "refs/heads"), { recursive: true });
+    for (const path of ["credentials", "refs/heads/credentials"]) writeFileSync(join(main, path), "x");
+    linkSync(join(main, "credentials"), at("plain.txt"));
+    expect(await find([], [main])).toEqual({ files: ["../main/.git/credentials", "plain.txt"], folders: [] });
+    expect(await find()).toEqual({ files: [], folders: [] });
+  });
+
+  it("with a name that is not UTF-8 hide their folder, or the nearest one with such a name", async () => {
+    const bytes = (...parts: string[]) => Buffer.concat(parts.map((part) => (part === "?" ? Buffer.from([0xff]) : Buffer.from(part))));
+    put("odd/plain.txt");
+    writeFileSync(bytes(`${workspace}/odd/.env.`, "?"), "x");
+    mkdirSync(at("a"));
+    mkdirSync(bytes(`${workspace}/a/`, "?"));
+    writeFileSync(bytes(`${workspace}/a/`, "?", "/.env"), "x");
+    mkdirSync(bytes(`${workspace}/`, "?"));
+    writeFileSync(bytes(`${workspace}/`, "?", "/plain"), "x");
+    put("\ufffd/.env");
+    expect(await find()).toEqual({ files: ["\ufffd/.env"], folders: ["a", "odd"] });
+    writeFileSync(bytes(`${workspace}/.env.`, "?"), "x");
+    await expect(find()).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("that changed back to the same times are judged again", async () => {
+    put("x.pem", certificate);
+    const { atime, mtime } = statSync(at("x.pem"));
+    expect((await find()).files).toEqual([]);
+    writeFileSync(at("x.pem"), key.slice(0, certificate.length).padEnd(certificate.length, "\n"));
+    utimesSync(at("x.pem"), atime, mtime);
+    expect((await find()).files).toEqual(["x.pem"]);
+  });
+
+  it("that appear right after a search are found by the next, in a new or a known folder", async () => {
+    for (let round = 0; round < 50; round += 1) {
+      put(`known/.env.${round}`);
+      put(`new-${round}/.env`);
+      const { files } = await find();
+      expect([files.includes(`known/.env.${round}`), files.includes(`new-${round}/.env`)]).toEqual([true, true]);
+      rmSync(at(`new-${round}`), { recursive: true });
+    }
+  });
+
+  it("are searched for once more after each call, never before it", async () => {
+    put("a/plain");
+    const first = find();
+    put("a/.env");
+    const second = find();
+    await first;
+    expect((await second).files).toEqual(["a/.env"]);
+  });
+});
+
+/** What the index must find, by one plain walk: every path with a secret name and content, and each other name of such a file. */
+function plainWalk(readable: (path: string) => boolean): { secret: Set<string>; all: string[] } {
+  const all: { path: string; inode: number }[] = [];
+  const inodes = new Set<number>();
+  const secret = new Set<string>();
+  const visit = (folder: string) => {
+    for (const name of readdirSync(folder)) {
+      const place = join(folder, name);
+      const path = relative(workspace, place);
+      const stats = lstatSync(place);
+      if (stats.isDirectory()) visit(place);
+      const resolved = stats.isFile() || stats.isSymbolicLink() ? policy.resolve(place) : null;
+      if (stats.isFile()) all.push({ path, inode: stats.ino });
+      if (policy.judgeName(path) !== "secret" || resolved === null || (resolved.ok && resolved.sensitive !== "secret") || readable(path))
+        continue;
+      if (stats.isFile()) inodes.add(stats.ino);
+      else if (existsSync(place) && statSync(place).isFile()) secret.add(relative(workspace, realpathSync(place)));
+    }
+  };
+  visit(workspace);
+  for (const { path, inode } of all) if (inodes.has(inode)) secret.add(path);
+  return { secret: new Set([...secret].filter((path) => !readable(path))), all: all.map(({ path }) => path) };
+}
+
+it("what is known from before never changes the result: random changes, one index over all of them", async () => {
+  const folders = ["a", "a/b", ".ssh", "a/.secrets", "c", "a/b/.git/refs"];
+  const names = [".env", "x.txt", "y.txt", "x.pem", "y.pem", ".env.test", "credentials", "new\nline", ".env.example"];
+  const folder = fc.constantFrom("", ...folders);
+  const path = fc.tuple(folder, fc.constantFrom(...names)).map(([one, name]) => join(one, name));
+  const change = fc.oneof(
+    fc.record({ kind: fc.constant("write" as const), path, text: fc.constantFrom("x", key, certificate) }),
+    fc.record({ kind: fc.constant("remove" as const), path: fc.oneof(path, folder) }),
+    fc.record({ kind: fc.constantFrom("rename" as const, "hardlink" as const), path: fc.oneof(path, folder), to: fc.oneof(path, folder) }),
+    fc.record({ kind: fc.constant("symlink" as const), path, to: path }),
+    fc.record({ kind: fc.constant("folder" as const), path: folder }),
+  );
+  const apply = (one: typeof change extends fc.Arbitrary<infer T> ? T : never) => {
+    try {
+      if (one.kind === "write") put(one.path, one.text);
+      else if (one.kind === "folder") mkdirSync(at(one.path), { recursive: true });
+      else if (one.kind === "remove" && one.path !== "") rmSync(at(one.path), { recursive: true });
+      else if (one.kind === "rename") renameSync(at(one.path), at(one.to));
+      else if (one.kind === "hardlink") linkSync(at(one.path), at(one.to));
+      else if (one.kind === "symlink") symlinkSync(relative(dirname(one.path), one.to), at(one.path));
+    } catch {
+      // It does not apply to this tree.
+    }
+  };
+  /** Waits until the file system's clock has moved on, so that the next change has another time. */
+  const tick = () => {
+    const file = join(base, "tick");
+    writeFileSync(file, "");
+    const { ctimeMs } = statSync(file);
+    while (statSync(file).ctimeMs === ctimeMs) writeFileSync(file, "");
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 12 }),
+      fc.boolean(),
+      fc.constantFrom([], [".env.test"], ["a/**"]),
+      async (rounds, settled, readable) => {
+        rmSync(workspace, { recursive: true, force: true });
+        mkdirSync(workspace);
+        // With a clock ahead, nothing counts as just changed, so that everything known is used.
+        index = open(settled ? () => Date.now() + 60_000 : Date.now);
+        const globs = readable.map((glob) => globFilter(glob));
+        const isReadable = (one: string) => globs.some((matches) => matches(one));
+        for (const round of rounds) {
+          for (const one of round) apply(one);
+          if (settled) tick();
+          const found = await find(readable);
+          const { secret, all } = plainWalk(isReadable);
+          const below = (one: string) => found.folders.some((hidden) => one === hidden || one.startsWith(`${hidden}/`));
+          const gitInternal = (one: string) => one.startsWith("a/b/.git/refs/");
+          expect([...secret].filter((one) => !found.files.includes(one) && !below(one) && !gitInternal(one))).toEqual([]);
+          expect(found.files.filter((one) => !secret.has(one))).toEqual([]);
+          // A folder is hidden only as one of secrets, or as what a link with a secret name leads to.
+          expect(all.filter((one) => below(one) && isReadable(one))).toEqual([]);
+          expect(found).toEqual(await open().find({ others: [], isReadable }));
+        }
+      },
+    ),
+    { numRuns: runs(150, 3_000) },
+  );
+});
