@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, lstatSync, openSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -48,14 +48,27 @@ export function createSecretMasks(deps: SecretMaskDeps): FindMasked {
   };
 }
 
-export const maskName = "mask";
-
 /** Creates the file that commands see in place of a secret one: empty, and readable for nobody. @returns its path in `folder` */
 export function makeMaskFile(folder: string): string {
-  const path = join(folder, maskName);
+  const path = join(folder, "mask");
   if (!existsSync(path)) closeSync(openSync(path, "wx", 0));
-  chmodSync(path, 0);
   return path;
+}
+
+/** The same for a folder. */
+export function makeMaskFolder(folder: string): string {
+  const path = join(folder, "mask-folder");
+  if (!existsSync(path)) mkdirSync(path, { mode: 0 });
+  return path;
+}
+
+/** Removes the folder that commands saw. A recursive removal cannot: it reads every folder first. */
+export function removeMaskFolder(folder: string): void {
+  try {
+    rmdirSync(join(folder, "mask-folder"));
+  } catch {
+    // This host showed none.
+  }
 }
 
 /**

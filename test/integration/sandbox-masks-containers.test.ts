@@ -22,6 +22,7 @@ describe.skipIf(noEngine !== null)(`secret files in Docker${noEngine === null ? 
         settings: { read: () => ({ value: sandboxSettings(isolationLimits, { image: toolsImage }), problem: null }) },
       }),
     tools: { ripgrep: null },
+    without: "awk",
   });
 });
 

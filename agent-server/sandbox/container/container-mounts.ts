@@ -12,17 +12,20 @@ export interface MountDeps {
   /** Absolute folders that commands must not see, even within the workspace. */
   readonly hidden: readonly string[];
   readonly masked: MaskedPaths;
-  /** Shown in place of each masked file. */
+  /** Shown in place of each masked file, and of each folder. */
   readonly maskFile: string;
+  readonly maskFolder: string;
   readonly platform: NodeJS.Platform;
 }
 
 export interface MountPlan {
   readonly mounts: Dockerode.MountSettings[];
+  /** Mounts in the form `SOURCE:TARGET:ro`, which Podman needs for names that its form of a mount cannot contain. */
+  readonly binds: string[];
   /** Paths on this machine and inside the container, to verify the engine's mounts. */
   readonly bound: readonly { readonly source: string; readonly target: string }[];
-  /** Paths inside the container that show the mask file. */
-  readonly masks: readonly string[];
+  /** Paths inside the container that show something else of this machine. */
+  readonly masks: readonly { readonly source: string; readonly target: string }[];
   /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */
   readonly fingerprint: string;
 }
@@ -74,41 +77,40 @@ export function planMounts(deps: MountDeps): MountPlan {
     ReadOnly: readOnly,
     BindOptions: { Propagation: "rprivate" },
   });
-  const folders = [...new Set([...deps.hidden, ...deps.masked.folders])].filter((folder) => roots.some((root) => isBelow(root, folder)));
-  const isHidden = (path: string) => folders.some((folder) => folder !== path && isBelow(folder, path));
-  const hidden = folders.filter((folder) => !isHidden(folder));
-  const bound = [...plan].filter(([path]) => !isHidden(path) && !hidden.includes(path)).toSorted(([a], [b]) => a.length - b.length);
-  const masks = deps.masked.files.filter((path) => !isHidden(path) && isFile(path));
+  const closed = [...new Set([...deps.hidden, ...deps.masked.folders])].filter((path) => roots.some((root) => isBelow(root, path)));
+  const isVisible = (path: string) => !closed.some((folder) => folder !== path && isBelow(folder, path));
+  const masks = [
+    ...closed.filter((path) => typeOf(path) === "folder").map((path) => ({ path, source: deps.maskFolder })),
+    ...deps.masked.files.filter((path) => typeOf(path) === "file").map((path) => ({ path, source: deps.maskFile })),
+  ]
+    .filter(({ path }) => isVisible(path))
+    .map((mask) => ({ ...mask, target: insidePath(mask.path, deps.platform) }));
+  const replaced = new Set(masks.map(({ path }) => path));
+  const bound = [...plan].filter(([path]) => isVisible(path) && !replaced.has(path)).toSorted(([a], [b]) => a.length - b.length);
+  const needsBind = ({ path }: { path: string }) => /[",\n\r]/.test(path) && !path.includes(":");
   return {
     mounts: [
       ...roots.map((root) => bind(root, false)),
-      ...bound.filter(([path]) => !masks.includes(path)).map(([path, { kind }]) => bind(path, kind === "readonly")),
-      ...masks.map((path) => ({ ...bind(deps.maskFile, true), Target: insidePath(path, deps.platform) })),
-      ...hidden.map((folder) => ({
-        Type: "tmpfs" as const,
-        Source: "",
-        Target: insidePath(folder, deps.platform),
-        ReadOnly: true,
-        TmpfsOptions: { SizeBytes: 4096, Mode: 0 },
-      })),
+      ...bound.map(([path, { kind }]) => bind(path, kind === "readonly")),
+      ...masks.filter((mask) => !needsBind(mask)).map(({ source, target }) => ({ ...bind(source, true), Target: target })),
     ],
-    bound: [...roots, ...bound.map(([path]) => path)]
-      .filter((source) => !masks.includes(source))
-      .map((source) => ({ source, target: insidePath(source, deps.platform) })),
-    masks: masks.map((path) => insidePath(path, deps.platform)),
-    // A file that is replaced loses its mask, so the container must be started again.
+    binds: masks.filter(needsBind).map(({ source, target }) => `${source}:${target}:ro`),
+    bound: [...roots, ...bound.map(([path]) => path)].map((source) => ({ source, target: insidePath(source, deps.platform) })),
+    masks,
+    // A masked file that is replaced loses its mask, so the container must be started again.
     fingerprint: JSON.stringify([
       roots.map(identity),
       bound.map(([path, { kind, id }]) => [path, kind, id]),
-      [...hidden, ...masks].map((path) => [path, identityIfAny(path)]),
+      masks.map(({ path }) => [path, identity(path)]),
     ]),
   };
 }
 
-/** True for anything but folders and links, which cannot be mounted over with a file. */
-function isFile(path: string): boolean {
+/** Null for a link, which the engine would follow. Pipes and sockets count as files. */
+function typeOf(path: string): "file" | "folder" | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && !stats.isDirectory() && !stats.isSymbolicLink();
+  if (stats === undefined || stats.isSymbolicLink()) return null;
+  return stats.isDirectory() ? "folder" : "file";
 }
 
 /** True when `path` is `root` or lies in it. */
@@ -121,8 +123,6 @@ const identity = (path: string): string => identityOf(lstatSync(path, { bigint: 
 
 /** File systems give the inode number of a deleted file to the next one, so the time of creation counts as well. */
 const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev}:${ino}:${birthtimeNs}`;
-
-const identityIfAny = (path: string) => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : identity(path));
 
 /**
  * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so

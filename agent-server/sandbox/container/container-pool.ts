@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
-import { cleanupStandIns, makeMaskFile } from "../secret-masks.ts";
+import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
@@ -122,6 +122,7 @@ export function createPool(deps: PoolDeps): Pool {
       hidden: [deps.dataDir],
       masked,
       maskFile: makeMaskFile(ownFolder),
+      maskFolder: makeMaskFolder(ownFolder),
       platform: deps.platform,
     });
     const wanted = [plan.fingerprint, settings, deps.image(), egressSocket === null ? null : identity(egressSocket)];

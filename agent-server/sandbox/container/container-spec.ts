@@ -8,6 +8,7 @@ export interface SpecDeps {
   readonly image: string;
   readonly limits: SandboxLimits;
   readonly mounts: readonly Dockerode.MountSettings[];
+  readonly binds: readonly string[];
   readonly labels: Record<string, string>;
   /** A file of this machine with a random value, which proves whose files the engine mounts. */
   readonly nonceFile: string;
@@ -57,6 +58,7 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
         file(deps.nonceFile, noncePath),
         ...(deps.egressSocket === null ? [] : [file(deps.egressSocket, egressPath)]),
       ],
+      Binds: [...deps.binds],
       Memory: limits.memoryBytes,
       MemorySwap: limits.memoryBytes,
       NanoCpus: Math.round(Math.min(limits.cpus, engine.cpus) * 1e9),

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
-import { maskName } from "../secret-masks.ts";
 import type { SandboxLimits } from "../shell-provider.ts";
 import { ask, EngineSilent, isId, statusOf, unavailable, engineMessage } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
@@ -68,7 +67,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   let container: Dockerode.Container | null = null;
   let supervisor: Supervisor | null = null;
   try {
-    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
+    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, binds: deps.plan.binds, nonceFile });
     // A name chosen here finds the container even when the engine's response was lost.
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);
@@ -89,7 +88,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
       );
     if (!about.home)
       throw unavailable(`The folder /tmp of the image ${deps.image} is not writable. Set another image in config/sandbox.yaml (image).`);
-    if (deps.platform === "linux") checkMounts(deps.plan, deps.folder, await supervisor.mounts());
+    if (deps.platform === "linux") checkMounts(deps.plan, await supervisor.mounts());
     const warm = createWarm(deps, created, id, supervisor, about);
     watchEvents(engine.docker, id, warm);
     return warm.container;
@@ -187,7 +186,7 @@ export async function removeContainer(container: Dockerode.Container): Promise<b
  * A command could replace a protected file with a link between the check and the mount. Therefore every mount must be at its original
  * location: below the workspace's own mount, under the requested name.
  */
-function checkMounts(plan: MountPlan, folder: string, lines: readonly string[]): void {
+function checkMounts(plan: MountPlan, lines: readonly string[]): void {
   const mounted = new Map<string, { device: string; root: string }>();
   for (const line of lines) {
     const [, , device, root, target] = line.split(" ");
@@ -203,9 +202,8 @@ function checkMounts(plan: MountPlan, folder: string, lines: readonly string[]):
     if (found.root !== expected)
       throw unavailable("A protected file of the workspace was replaced while the container started. Run the command again.");
   }
-  const maskEnd = join("/", basename(folder), maskName);
-  for (const target of plan.masks)
-    if (mounted.get(target)?.root.endsWith(maskEnd) !== true)
+  for (const { source, target } of plan.masks)
+    if (mounted.get(target)?.root.endsWith(join("/", basename(dirname(source)), basename(source))) !== true)
       throw unavailable("A secret file of the workspace was replaced while the container started. Run the command again.");
 }
 
