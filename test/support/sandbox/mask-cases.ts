@@ -59,7 +59,7 @@ const readers: readonly (readonly [string, (files: string) => string])[] = [
   ["the working folder of a process", (files) => `for f in ${files}; do cat "/proc/self/cwd/$f"; done`],
   ["the root folder of a process", (files) => `for f in ${files}; do cat "/proc/$$/root$PWD/$f"; done`],
   ["the folder above", (files) => `for f in ${files}; do cat "../$(basename "$PWD")/$f"; done`],
-  ["an open descriptor", (files) => `for f in ${files}; do exec 7< "$f"; cat /proc/self/fd/7; exec 7<&-; done`],
+  ["an open descriptor", (files) => `for f in ${files}; do (exec 7< "$f"; cat /proc/self/fd/7); done`],
   ["another name", (files) => `for f in ${files}; do mv "$f" moved && cat moved; mv moved "$f"; done`],
   ["a hard link", (files) => `for f in ${files}; do ln "$f" linked; cat linked; rm -f linked; done`],
   ["a symbolic link", (files) => `for f in ${files}; do ln -s "$f" linked; cat linked; rm -f linked; done`],
@@ -113,12 +113,10 @@ export function maskCases(title: string, options: MaskCaseOptions): void {
     it.each([...readers.filter(([name]) => name !== options.without), ...(options.tools === undefined ? [] : toolReaders)])(
       "prints no secret by %s",
       async (_name, command) => {
-        const plain = await run(command("README.md"));
-        expect(plain.stdout).toContain("hello");
-        for (const path of secretPaths) {
-          const ran = await run(command(path));
-          expect(`${path}: ${ran.stdout}${ran.stderr}`).not.toContain(fixture.canary);
-        }
+        // The harmless file comes last, so a command that stops at the first secret one is noticed too.
+        const ran = await run(command([...secretPaths, "README.md"].join(" ")));
+        expect(ran.stdout + ran.stderr).not.toContain(fixture.canary);
+        expect(ran.stdout).toContain("hello");
         for (const path of secretPaths) expect(readFileSync(at(path), "utf8")).toContain(fixture.canary);
       },
     );
@@ -137,7 +135,7 @@ export function maskCases(title: string, options: MaskCaseOptions): void {
     it("refuses visibly to read, write, replace and delete a secret file", async () => {
       const before = lstatSync(at(".env"), { bigint: true });
       const files = secretPaths.filter((path) => path !== "link.txt");
-      const commands = (path: string) => [
+      const commands = files.flatMap((path) => [
         `cat ${path}`,
         `echo x > ${path}`,
         `echo x >> ${path}`,
@@ -145,12 +143,12 @@ export function maskCases(title: string, options: MaskCaseOptions): void {
         `chmod 644 ${path}`,
         `ln ${path} other`,
         `echo x > /tmp/x; mv -f /tmp/x ${path}`,
-      ];
-      for (const path of files)
-        for (const command of commands(path)) {
-          const ran = await run(command);
-          expect([command, ran.result.exitCode === 0, ran.stderr !== ""]).toEqual([command, false, true]);
-        }
+      ]);
+      const script = commands.map(
+        (command) =>
+          `if (${command}) >/dev/null 2>/tmp/said; then echo "done: ${command}"; fi; [ -s /tmp/said ] || echo "silent: ${command}"`,
+      );
+      expect((await run(script.join("\n"))).stdout).toBe("");
       for (const path of files) expect(readFileSync(at(path), "utf8")).toContain(fixture.canary);
       const after = lstatSync(at(".env"), { bigint: true });
       expect([after.ino, after.ctimeNs]).toEqual([before.ino, before.ctimeNs]);
