@@ -127,7 +127,8 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     }
   }
 
-  async function update(folder: Folder, rest: Rest): Promise<void> {
+  /** Returns at once for an unchanged folder without secret files, since most are such. */
+  function update(folder: Folder, rest: Rest): Promise<void> | undefined {
     let stats: Stats | undefined;
     try {
       stats = lstatSync(folder.place, { throwIfNoEntry: false });
@@ -138,13 +139,19 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     if (stats?.isDirectory() !== true) {
       forget(folder);
       folder.stats = null;
-      return;
+      return undefined;
     }
+    const known = folder.stats;
+    const isSame = !folder.racy && known?.ctimeMs === stats.ctimeMs && known.ino === stats.ino && known.dev === stats.dev;
+    return isSame && folder.secrets.length === 0 ? undefined : look(folder, isSame ? null : stats, rest);
+  }
+
+  /** @param changed the folder's new facts; null when its names are the known ones */
+  async function look(folder: Folder, changed: Stats | null, rest: Rest): Promise<void> {
     try {
-      const known = folder.stats;
-      if (folder.racy || known?.ctimeMs !== stats.ctimeMs || known.ino !== stats.ino || known.dev !== stats.dev) {
-        folder.racy = isRacy(stats, now());
-        folder.stats = stats;
+      if (changed !== null) {
+        folder.racy = isRacy(changed, now());
+        folder.stats = changed;
         folder.readable = true;
         await read(folder, rest);
       }
@@ -170,8 +177,9 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
       const turn = rest();
       if (turn !== undefined) await turn;
-      await update(folder, rest);
-      pending.push(...folder.folders);
+      const updating = update(folder, rest);
+      if (updating !== undefined) await updating;
+      for (const child of folder.folders) pending.push(child);
     }
     return collect(tops, query.isReadable, rest);
   }
