@@ -33,15 +33,14 @@ export interface SecretQuery {
 
 export interface SecretIndex {
   /**
-   * Finds every secret file by its name, its hard links, and what a link with a secret name leads to. Compares each known folder's
-   * change time and reads only changed folders, so that it can run before each command.
+   * Finds every secret file by its name, its hard links, and what a link with a secret name leads to. A file that was found before stays
+   * secret under any name: a command may rename a folder above it, or remove the link. Compares each known folder's change time and reads
+   * only changed folders, so that it can run before each command.
    * @throws LancelotError `unavailable` when a whole top folder would have to be hidden.
    */
   find(query: SecretQuery): Promise<SecretPaths>;
 }
 
-/** Git names these entries after hashes and branches: a branch called `credentials` is no secret. */
-const gitInternal = /(?:^|\/)\.git\/(?:(?:modules|worktrees)\/.+\/)?(?:objects|refs|logs)$/;
 const entriesPerCheck = 64;
 
 type Rest = () => Promise<void> | undefined;
@@ -53,6 +52,14 @@ interface SecretFile extends FolderEntry {
   stamp: string;
   /** The verdict of a rule that depends on the content. */
   secret: boolean;
+}
+
+/** A secret file by its identity on disk. */
+interface Inode {
+  readonly inode: number;
+  readonly links: number;
+  /** Paths that make it secret. */
+  readonly paths: Set<string>;
 }
 
 interface Folder extends FolderEntry {
@@ -68,18 +75,20 @@ interface Folder extends FolderEntry {
   /** Symbolic links with a secret name. */
   links: FolderEntry[];
   folders: Folder[];
-  /** All its files with their inode numbers; null until a hard link is looked for. */
-  files: { readonly entries: readonly FolderEntry[]; readonly inodes: Float64Array } | null;
+  /** Inode numbers of all its files; null until another name of a secret file is looked for. */
+  inodes: Float64Array | null;
 }
 
 export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   const { workspace, governance, hidden, now } = deps;
   const roots = new Map<string, Folder>();
+  /** Secret files that were found before. */
+  const remembered = new Map<string, Inode>();
   let queue: Promise<unknown> = Promise.resolve();
 
   function newFolder(entry: FolderEntry, above: Folder | null): Folder {
     const whole = above !== null && governance.judgeName(`${entry.path}/-`) === "secret";
-    return { ...entry, above, whole, stats: null, racy: true, readable: true, secrets: [], links: [], folders: [], files: null };
+    return { ...entry, above, whole, stats: null, racy: true, readable: true, secrets: [], links: [], folders: [], inodes: null };
   }
 
   function rootAt(place: string): Folder {
@@ -118,8 +127,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
       const turn = rest();
       if (turn !== undefined) await turn;
       if (entry.kind === "folder") {
-        if (gitInternal.test(entry.path) || hidden.some((one) => one === entry.place)) continue;
-        folder.folders.push(knownFolders.get(entry.path) ?? newFolder(entry, folder));
+        if (!hidden.some((one) => one === entry.place)) folder.folders.push(knownFolders.get(entry.path) ?? newFolder(entry, folder));
       } else if (governance.judgeName(entry.path) === "secret") {
         if (entry.kind === "link") folder.links.push(entry);
         else folder.secrets.push(knownSecrets.get(entry.path) ?? { ...entry, stats: null, stamp: "", secret: true });
@@ -187,7 +195,8 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   async function collect(tops: readonly Folder[], isReadable: SecretQuery["isReadable"], rest: Rest): Promise<SecretPaths> {
     const files = new Set<string>();
     const folders = new Set<string>();
-    const inodes = new Map<string, { readonly inode: number; links: number }>();
+    const found = new Map<string, Inode>();
+    const targets: { readonly path: string; readonly stats: BigIntStats }[] = [];
     const shown: Folder[] = [];
     const hide = (folder: Folder): void => {
       let at = folder;
@@ -196,6 +205,11 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
       folders.add(at.path);
     };
     const mask = (file: FolderEntry, folder: Folder): unknown => (file.named ? files.add(file.path) : hide(folder));
+    const note = (stats: BigIntStats, path: string): void => {
+      const known = found.get(keyOf(stats)) ?? { inode: Number(stats.ino), links: Number(stats.nlink), paths: new Set() };
+      known.paths.add(path);
+      found.set(keyOf(stats), known);
+    };
     const hasReadable = (folder: Folder): boolean =>
       isReadable(`${folder.path}/-`) || folder.secrets.some(({ path }) => isReadable(path)) || folder.folders.some(hasReadable);
     const visit = (folder: Folder, isHidden: boolean): void => {
@@ -206,11 +220,15 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
       if (!whole) shown.push(folder);
       else if (!isHidden) hide(folder);
       for (const file of folder.secrets) {
-        if (file.stats === null || !file.secret || isReadable(file.path)) continue;
-        const known = inodes.get(keyOf(file.stats));
-        if (known === undefined) inodes.set(keyOf(file.stats), { inode: Number(file.stats.ino), links: Number(file.stats.nlink) - 1 });
-        else known.links -= 1;
-        if (!whole) mask(file, folder);
+        if (file.stats === null) continue;
+        const key = keyOf(file.stats);
+        if (file.secret && !isReadable(file.path)) {
+          note(file.stats, file.path);
+          if (!whole) mask(file, folder);
+        } else if (isReadable(file.path) || remembered.get(key)?.paths.has(file.path) === true) {
+          // At this path it was secret before, so its content has changed.
+          remembered.delete(key);
+        }
       }
       for (const link of folder.links) maskTarget(link);
       for (const child of folder.folders) visit(child, whole);
@@ -222,23 +240,37 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
       const seen = outside || hidden.some((folder) => isBelow(folder, target.place));
       // A link to a folder above itself shows nothing that is not judged anyway.
       if (seen || isBelow(target.place, String(link.place)) || !isSecret(link.place)) return;
-      (target.isFolder ? folders : files).add(pathOf(target.place));
+      if (target.stats.isDirectory()) folders.add(pathOf(target.place));
+      else targets.push({ path: pathOf(target.place), stats: target.stats });
     };
     for (const top of tops) visit(top, false);
+    for (const { path, stats } of targets) {
+      note(stats, path);
+      files.add(path);
+    }
 
-    // Some names of these files are still unknown. They may be outside the workspace, too.
-    const linked = new Set([...inodes.values()].filter(({ links }) => links > 0).map(({ inode }) => inode));
-    for (const folder of linked.size === 0 ? [] : shown) {
+    const gone = new Map([...remembered].filter(([key]) => !found.has(key)));
+    // Names of hard links may also be outside the workspace.
+    const linked = [...found.values()].filter(({ links, paths }) => links > paths.size);
+    const sought = new Set([...gone.values(), ...linked].map(({ inode }) => inode));
+    for (const folder of sought.size === 0 ? [] : shown) {
       const turn = rest();
       if (turn !== undefined) await turn;
-      const found = await filesOf(folder, rest);
-      if (found === null) hide(folder);
-      for (const [at, entry] of (found?.entries ?? []).entries()) {
-        if (!linked.has(found?.inodes[at] ?? 0) || files.has(entry.path) || isReadable(entry.path)) continue;
-        const stats = lstatSync(entry.place, { bigint: true, throwIfNoEntry: false });
-        if (stats !== undefined && inodes.has(keyOf(stats))) mask(entry, folder);
+      try {
+        folder.inodes ??= await readInodes(folder, rest);
+        if (!folder.inodes.some((inode) => sought.has(inode))) continue;
+        for (const [entry, stats] of filesIn(folder)) {
+          if (stats === null || (!found.has(keyOf(stats)) && !remembered.has(keyOf(stats)))) continue;
+          gone.delete(keyOf(stats));
+          if (!isReadable(entry.path)) mask(entry, folder);
+        }
+      } catch (error) {
+        if (errno(error) === null) throw error;
+        if (errno(error) !== "ENOENT") hide(folder);
       }
     }
+    for (const key of gone.keys()) remembered.delete(key);
+    for (const [key, one] of found) remembered.set(key, one);
     const shownStill = (path: string): boolean => {
       for (let at = posix.dirname(path); at !== "." && at !== ".."; at = posix.dirname(at)) if (folders.has(at)) return false;
       return true;
@@ -257,7 +289,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
 }
 
 function forget(folder: Folder): void {
-  Object.assign(folder, { secrets: [], links: [], folders: [], files: null });
+  Object.assign(folder, { secrets: [], links: [], folders: [], inodes: null });
 }
 
 /** Marks a folder that cannot be read. The next call tries again. */
@@ -266,30 +298,30 @@ function close(folder: Folder): void {
   Object.assign(folder, { readable: false, racy: true });
 }
 
-const keyOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;
+/** With the time of creation, because file systems give the inode number of a deleted file to the next one. */
+const keyOf = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
 
-/** Null when the folder cannot be read. */
-async function filesOf(folder: Folder, rest: Rest): Promise<Folder["files"]> {
-  if (folder.files !== null) return folder.files;
-  try {
-    const entries = readEntries(folder).filter(({ kind }) => kind === "file");
-    const inodes = new Float64Array(entries.length);
-    for (const [at, { place }] of entries.entries()) {
-      const turn = rest();
-      if (turn !== undefined) await turn;
-      inodes[at] = lstatSync(place, { throwIfNoEntry: false })?.ino ?? 0;
-    }
-    folder.files = { entries, inodes };
-  } catch (error) {
-    return errno(error) === "ENOENT" ? { entries: [], inodes: new Float64Array() } : null;
+async function readInodes(folder: Folder, rest: Rest): Promise<Float64Array> {
+  const inodes: number[] = [];
+  for (const { place, kind } of readEntries(folder)) {
+    if (kind !== "file") continue;
+    const turn = rest();
+    if (turn !== undefined) await turn;
+    inodes.push(lstatSync(place, { throwIfNoEntry: false })?.ino ?? 0);
   }
-  return folder.files;
+  return Float64Array.from(inodes);
 }
 
-function targetOf(link: FolderEntry): { place: string; isFolder: boolean } | null {
+function filesIn(folder: Folder): [FolderEntry, BigIntStats | null][] {
+  return readEntries(folder)
+    .filter(({ kind }) => kind === "file")
+    .map((entry) => [entry, lstatSync(entry.place, { bigint: true, throwIfNoEntry: false }) ?? null]);
+}
+
+function targetOf(link: FolderEntry): { place: string; stats: BigIntStats } | null {
   try {
     const place = realpathSync(link.place);
-    return { place, isFolder: lstatSync(place).isDirectory() };
+    return { place, stats: lstatSync(place, { bigint: true }) };
   } catch {
     // It leads nowhere.
     return null;

@@ -173,6 +173,20 @@ export function maskCases(title: string, options: MaskCaseOptions): void {
       expect(readFileSync(at("config/.env.local"), "utf8")).toBe(secret());
     });
 
+    it("keeps it masked in later commands where only the folder's name made it secret", async () => {
+      put(fixture, ".docker/config.json", secret());
+      put(fixture, "development.txt", secret());
+      symlinkSync("development.txt", at("local.env"));
+      const ran = await run(
+        "cat .docker/config.json development.txt; mv .docker docker; rm local.env; cat docker/config.json development.txt",
+      );
+      expect(ran.stdout).toBe("");
+      expect((await run("cat docker/config.json; mv docker again; cat development.txt")).stdout).toBe("");
+      expect((await run("cat again/config.json")).stdout).toBe("");
+      expect(readFileSync(at("again/config.json"), "utf8")).toBe(secret());
+      for (const path of ["again", "development.txt"]) rmSync(at(path), { recursive: true });
+    });
+
     it("masks a file that appears or is replaced, from the next command on", async () => {
       await run("true");
       put(fixture, "later/.env", secret());

@@ -93,12 +93,16 @@ describe("secret files", () => {
     put("plain/one.txt");
     put(".ssh/id");
     put("other/two.txt");
+    put("third/three.txt");
     expect(await find()).toEqual({ files: [], folders: [".ssh"] });
     linkSync(at("plain/one.txt"), at("other/.env"));
     linkSync(at(".ssh/id"), at("other/key.txt"));
     expect(await find()).toEqual({ files: ["other/.env", "other/key.txt", "plain/one.txt"], folders: [".ssh"] });
+    linkSync(at("plain/one.txt"), at("third/one.txt"));
+    expect((await find()).files).toContain("third/one.txt");
+    rmSync(at("third/one.txt"));
     rmSync(at("other/.env"));
-    expect(await find()).toEqual({ files: ["other/key.txt"], folders: [".ssh"] });
+    expect(await find()).toEqual({ files: ["other/key.txt", "plain/one.txt"], folders: [".ssh"] });
   });
 
   it("include what a link with a secret name leads to, in the workspace only", async () => {
@@ -125,28 +129,54 @@ describe("secret files", () => {
     expect((await find([".env.test", "*.env.test"])).files).not.toContain("again.env.test");
   });
 
-  it("exclude git's names for branches and objects, and folders that commands never see", async () => {
-    for (const path of [
-      ".git/refs/heads/credentials",
-      ".git/logs/refs/heads/credentials",
-      ".git/objects/aa/credentials",
-      ".git/modules/sub/refs/heads/credentials",
-      ".git/worktrees/w/logs/.env",
-      ".git/config",
-      "hidden/.env",
-    ])
-      put(path);
-    put(".git/credentials");
-    put(".git/hooks/.env");
-    expect(await find()).toEqual({ files: [".git/credentials", ".git/hooks/.env"], folders: [] });
+  it("include those in a repository, and exclude folders that commands never see", async () => {
+    for (const path of [".git/config", ".git/refs/heads/main", "hidden/.env", ".git/credentials", ".git/refs/heads/.env"]) put(path);
+    expect(await find()).toEqual({ files: [".git/credentials", ".git/refs/heads/.env"], folders: [] });
+  });
+
+  it("stay secret under another name: after a folder above was renamed, or a link removed", async () => {
+    put(".docker/config.json");
+    put(".config/gcloud/tokens.db");
+    put("config/credentials/production.key", "no private key");
+    put("config/development");
+    symlinkSync("config/development", at(".env"));
+    expect(await find()).toEqual({
+      files: [".docker/config.json", "config/credentials/production.key", "config/development"],
+      folders: [".config/gcloud"],
+    });
+    renameSync(at(".docker"), at("docker"));
+    renameSync(at(".config"), at("moved"));
+    renameSync(at("config/credentials"), at("config/c"));
+    rmSync(at(".env"));
+    const files = ["config/c/production.key", "config/development", "docker/config.json", "moved/gcloud/tokens.db"];
+    for (let again = 0; again < 3; again += 1) expect(await find()).toEqual({ files, folders: [] });
+    renameSync(at("docker"), at("again"));
+    put("again/new.json");
+    linkSync(at("again/config.json"), at("again/alias"));
+    expect((await find()).files).toEqual(expect.arrayContaining(["again/alias", "again/config.json"]));
+    expect((await find(["again/config.json"])).files).toEqual(expect.not.arrayContaining(["again/config.json", "again/new.json"]));
+    // What is gone is forgotten, so a new file with the same inode number is not mistaken for it.
+    rmSync(at("again"), { recursive: true });
+    await find();
+    put("again/config.json");
+    expect((await find()).files).toEqual(files.filter((path) => !path.startsWith("docker")));
+  });
+
+  it("become harmless under their own name when their content does, and when the user lets commands read them", async () => {
+    put("x.pem", key);
+    put(".env.test");
+    expect((await find()).files).toEqual([".env.test", "x.pem"]);
+    put("x.pem", certificate);
+    expect((await find([".env.test"])).files).toEqual([]);
   });
 
   it("are found in the repository of a linked worktree too, with hard links across", async () => {
     const main = join(base, "main/.git");
-    mkdirSync(join(main, "refs/heads"), { recursive: true });
-    for (const path of ["credentials", "refs/heads/credentials"]) writeFileSync(join(main, path), "x");
+    mkdirSync(main, { recursive: true });
+    writeFileSync(join(main, "credentials"), "x");
     linkSync(join(main, "credentials"), at("plain.txt"));
     expect(await find([], [main])).toEqual({ files: ["../main/.git/credentials", "plain.txt"], folders: [] });
+    index = open();
     expect(await find()).toEqual({ files: [], folders: [] });
   });
 
@@ -219,30 +249,40 @@ describe("secret files", () => {
   });
 });
 
-/** What the index must find, by one plain walk: every path with a secret name and content, and each other name of such a file. */
-function plainWalk(readable: (path: string) => boolean): { secret: Set<string>; all: string[] } {
-  const all: { path: string; inode: number }[] = [];
-  const inodes = new Set<number>();
-  const secret = new Set<string>();
+/**
+ * What the index must find, by one plain walk: every path with a secret name and content, what a link with such a name leads to, and each
+ * other name of such a file, also of one that was secret in an earlier walk.
+ */
+function plainWalk(before: Map<string, Set<string>>, readable: (path: string) => boolean) {
+  const all: { path: string; key: string }[] = [];
+  const known = new Map<string, Set<string>>();
+  const harmless: { path: string; key: string }[] = [];
+  const keyOf = (path: string) => {
+    const { ino, birthtimeNs } = statSync(path, { bigint: true });
+    return `${ino}:${birthtimeNs}`;
+  };
   const visit = (folder: string) => {
     for (const name of readdirSync(folder)) {
       const place = join(folder, name);
       const path = relative(workspace, place);
       const stats = lstatSync(place);
-      // Names of branches are no secrets.
-      if (path === "a/b/.git/refs") continue;
       if (stats.isDirectory()) visit(place);
-      const resolved = stats.isFile() || stats.isSymbolicLink() ? policy.resolve(place) : null;
-      if (stats.isFile()) all.push({ path, inode: stats.ino });
-      if (policy.judgeName(path) !== "secret" || resolved === null || (resolved.ok && resolved.sensitive !== "secret") || readable(path))
-        continue;
-      if (stats.isFile()) inodes.add(stats.ino);
-      else if (existsSync(place) && statSync(place).isFile()) secret.add(relative(workspace, realpathSync(place)));
+      if (stats.isFile()) all.push({ path, key: keyOf(place) });
+      if (stats.isDirectory() || !existsSync(place) || !statSync(place).isFile() || policy.judgeName(path) !== "secret") continue;
+      const resolved = policy.resolve(place);
+      const target = relative(workspace, realpathSync(place));
+      const key = keyOf(place);
+      if (!readable(path) && !readable(target) && (!resolved.ok || resolved.sensitive === "secret"))
+        known.set(key, (known.get(key) ?? new Set()).add(target));
+      else if (stats.isFile()) harmless.push({ path, key });
     }
   };
   visit(workspace);
-  for (const { path, inode } of all) if (inodes.has(inode)) secret.add(path);
-  return { secret: new Set([...secret].filter((path) => !readable(path))), all: all.map(({ path }) => path) };
+  for (const [key, paths] of before) {
+    const changed = harmless.some((one) => one.key === key && (readable(one.path) || paths.has(one.path)));
+    if (!known.has(key) && !changed && all.some((one) => one.key === key)) known.set(key, paths);
+  }
+  return { secret: all.filter(({ path, key }) => known.has(key) && !readable(path)).map(({ path }) => path), known };
 }
 
 it("what is known from before never changes the result: random changes, one index over all of them", async () => {
@@ -262,7 +302,8 @@ it("what is known from before never changes the result: random changes, one inde
       if (one.kind === "write") put(one.path, one.text);
       else if (one.kind === "folder") mkdirSync(at(one.path), { recursive: true });
       else if (one.kind === "remove" && one.path !== "") rmSync(at(one.path), { recursive: true });
-      else if (one.kind === "rename") renameSync(at(one.path), at(one.to));
+      else if (one.kind === "rename" && lstatSync(at(one.path)).isDirectory() === folders.includes(one.to))
+        renameSync(at(one.path), at(one.to));
       else if (one.kind === "hardlink") linkSync(at(one.path), at(one.to));
       else if (one.kind === "symlink") symlinkSync(relative(dirname(one.path), one.to), at(one.path));
     } catch {
@@ -278,19 +319,20 @@ it("what is known from before never changes the result: random changes, one inde
         rmSync(workspace, { recursive: true, force: true });
         mkdirSync(workspace);
         index = open(settled ? longAfter : Date.now);
+        let before = new Map<string, Set<string>>();
         const globs = readable.map((glob) => globFilter(glob));
         const isReadable = (one: string) => globs.some((matches) => matches(one));
         for (const round of rounds) {
           for (const one of round) apply(one);
           if (settled) tick();
           const found = await find(readable);
-          const { secret, all } = plainWalk(isReadable);
-          const below = (one: string) => found.folders.some((hidden) => one === hidden || one.startsWith(`${hidden}/`));
-          expect([...secret].filter((one) => !found.files.includes(one) && !below(one))).toEqual([]);
-          expect(found.files.filter((one) => !secret.has(one))).toEqual([]);
-          // A folder is hidden only as one of secrets, or as what a link with a secret name leads to.
-          expect(all.filter((one) => below(one) && isReadable(one))).toEqual([]);
-          expect(found).toEqual(await open().find({ others: [], isReadable }));
+          const { secret, known } = plainWalk(before, isReadable);
+          before = known;
+          const below = (one: string) => found.folders.some((hidden) => one.startsWith(`${hidden}/`));
+          expect(found.files).toEqual(secret.filter((one) => !below(one)).toSorted());
+          // A folder is hidden only when everything in it is secret, and nothing in it readable.
+          const mayHide = (one: string) => policy.judgeName(`${one}/-`) === "secret" && !isReadable(`${one}/-`);
+          expect(found.folders.filter((one) => !mayHide(one))).toEqual([]);
         }
       },
     ),
