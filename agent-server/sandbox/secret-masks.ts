@@ -1,4 +1,4 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, existsSync, ftruncateSync, futimesSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -48,14 +48,32 @@ export function createSecretMasks(deps: SecretMaskDeps): FindMasked {
   };
 }
 
-/** Creates the file that commands see in place of a secret one: empty, and readable for nobody. @returns its path in `folder` */
-export function makeMaskFile(folder: string): string {
-  const path = join(folder, "mask");
-  if (!existsSync(path)) closeSync(openSync(path, "wx", 0));
+/** Larger ones than any file system allows are not needed, bytes. */
+const maxSize = 2 ** 40;
+
+/**
+ * Creates a file that commands see in place of a secret one: without content, and readable for nobody. It has the same size and time, so
+ * that git, with the settings of `gitWithMasks`, does not take it for modified. @returns its path in `folder`
+ */
+export function makeMaskFile(folder: string, secret: string): string {
+  const stats = lstatSync(secret, { throwIfNoEntry: false });
+  const [size, seconds] = stats?.isFile() === true ? [Math.min(stats.size, maxSize), Math.floor(stats.mtimeMs / 1000)] : [0, 0];
+  const path = join(folder, `mask-${size}-${seconds}`);
+  if (existsSync(path)) return path;
+  const descriptor = openSync(path, "wx", 0);
+  try {
+    ftruncateSync(descriptor, size);
+    futimesSync(descriptor, seconds, seconds);
+  } finally {
+    closeSync(descriptor);
+  }
   return path;
 }
 
-/** The same for a folder. */
+/** Environment of commands with which git compares only size and time of a file before it reads it. */
+export const gitWithMasks = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "core.checkStat", GIT_CONFIG_VALUE_0: "minimal" } as const;
+
+/** Creates the folder that commands see in place of a secret one. @returns its path in `folder` */
 export function makeMaskFolder(folder: string): string {
   const path = join(folder, "mask-folder");
   if (!existsSync(path)) mkdirSync(path, { mode: 0 });

@@ -12,8 +12,9 @@ export interface MountDeps {
   /** Absolute folders that commands must not see, even within the workspace. */
   readonly hidden: readonly string[];
   readonly masked: MaskedPaths;
-  /** Shown in place of each masked file, and of each folder. */
-  readonly maskFile: string;
+  /** The file that is shown in place of a masked one. */
+  readonly maskOf: (path: string) => string;
+  /** Shown in place of each masked folder. */
   readonly maskFolder: string;
   readonly platform: NodeJS.Platform;
 }
@@ -81,7 +82,7 @@ export function planMounts(deps: MountDeps): MountPlan {
   const isVisible = (path: string) => !closed.some((folder) => folder !== path && isBelow(folder, path));
   const masks = [
     ...closed.filter((path) => typeOf(path) === "folder").map((path) => ({ path, source: deps.maskFolder })),
-    ...deps.masked.files.filter((path) => typeOf(path) === "file").map((path) => ({ path, source: deps.maskFile })),
+    ...deps.masked.files.filter((path) => typeOf(path) === "file").map((path) => ({ path, source: deps.maskOf(path) })),
   ]
     .filter(({ path }) => isVisible(path))
     .map((mask) => ({ ...mask, target: insidePath(mask.path, deps.platform) }));
@@ -97,11 +98,11 @@ export function planMounts(deps: MountDeps): MountPlan {
     binds: masks.filter(needsBind).map(({ source, target }) => `${source}:${target}:ro`),
     bound: [...roots, ...bound.map(([path]) => path)].map((source) => ({ source, target: insidePath(source, deps.platform) })),
     masks,
-    // A masked file that is replaced loses its mask, so the container must be started again.
+    // A masked file that is replaced loses its mask, and one that changed has another, so the container must be started again.
     fingerprint: JSON.stringify([
       roots.map(identity),
       bound.map(([path, { kind, id }]) => [path, kind, id]),
-      masks.map(({ path }) => [path, identity(path)]),
+      masks.map(({ path, source }) => [path, identity(path), source]),
     ]),
   };
 }

@@ -121,7 +121,7 @@ export function createPool(deps: PoolDeps): Pool {
       protectedPaths: deps.protectedPaths(),
       hidden: [deps.dataDir],
       masked,
-      maskFile: makeMaskFile(ownFolder),
+      maskOf: (path) => makeMaskFile(ownFolder, path),
       maskFolder: makeMaskFolder(ownFolder),
       platform: deps.platform,
     });

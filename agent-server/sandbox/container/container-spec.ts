@@ -1,4 +1,5 @@
 import type Dockerode from "dockerode";
+import { gitWithMasks } from "../secret-masks.ts";
 import type { SandboxLimits } from "../shell-provider.ts";
 import type { Engine } from "./container-engine.ts";
 import { egressPath, supervisor, supervisorScript, noncePath } from "./container-scripts.ts";
@@ -26,6 +27,7 @@ const environment = [
   "GIT_PAGER=cat",
   "PAGER=cat",
   "DEBIAN_FRONTEND=noninteractive",
+  ...Object.entries(gitWithMasks).map(([name, value]) => `${name}=${value}`),
 ];
 
 /** Permissions of a container: only access to its mounts, within its limits. */

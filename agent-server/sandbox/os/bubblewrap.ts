@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { LancelotError } from "../../contract/errors.ts";
@@ -12,7 +12,7 @@ import { watchGrowth } from "../container/disk-usage.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
-import { cleanupStandIns, makeMaskFile } from "../secret-masks.ts";
+import { cleanupStandIns, gitWithMasks, makeMaskFile } from "../secret-masks.ts";
 import type { ShellProvider } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { installAdvice, explainFailure } from "./setup-advice.ts";
@@ -43,8 +43,8 @@ const seccompDescriptor = 6;
 
 interface Prepared {
   readonly systemFiles: SystemFiles;
-  /** In a folder that the command's user can enter but not list. */
-  readonly maskFile: string;
+  /** Contains what commands see in place of secret files. Their user can enter it but not list it. */
+  readonly maskFolder: string;
   readonly seccomp: string | null;
 }
 
@@ -129,9 +129,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const filter = seccompFilter(process.arch);
     const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
     if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
-    const maskFile = makeMaskFile(makeTemporaryFolder("mask"));
-    chmodSync(dirname(maskFile), 0o711);
-    return { systemFiles: makeSystemFiles(uid, gid), maskFile, seccomp };
+    const maskFolder = makeTemporaryFolder("masks");
+    chmodSync(maskFolder, 0o711);
+    return { systemFiles: makeSystemFiles(uid, gid), maskFolder, seccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -156,7 +156,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
 
     const limits = deps.limits();
     const masked = await deps.masked(repositoryOutside(workspace));
-    const { systemFiles, maskFile, seccomp } = (prepared ??= prepare());
+    const { systemFiles, maskFolder, seccomp } = (prepared ??= prepare());
     const removeStandIns = cleanupStandIns(masked);
     const { mounts, missing } = workspaceMounts(workspace, deps.dataDir, deps.protectedPaths(), masked);
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
@@ -194,7 +194,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         modes: seen.modes,
         noUserNamespaces: seen.noUserNamespaces,
         systemFiles,
-        maskFile,
+        maskOf: (path) => makeMaskFile(maskFolder, path),
         seccomp: seccomp === null ? null : seccompDescriptor,
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
@@ -214,6 +214,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
               USER: "lancelot",
               LOGNAME: "lancelot",
               SHELL: `/bin/${shell}`,
+              ...gitWithMasks,
             }),
             ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
           },
@@ -238,7 +239,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           async onReady(child) {
             await told;
             if (first === null || child.pid === undefined) throw new Error("bubblewrap did not report its child process.");
-            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown, maskFile);
+            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown, maskFolder);
             if (wrong !== null) {
               deps.log(`the sandbox has an unexpected mount: ${wrong}`);
               throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox started. Try again.");
@@ -305,7 +306,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       for (const { stop } of running) stop();
       await Promise.all([...running].map(({ over }) => over));
       await pipes.close();
-      for (const folder of prepared === null ? [] : [prepared.systemFiles.folder, dirname(prepared.maskFile)])
+      for (const folder of prepared === null ? [] : [prepared.systemFiles.folder, prepared.maskFolder])
         rmSync(folder, { recursive: true, force: true });
       if (prepared?.seccomp !== null && prepared?.seccomp !== undefined) rmSync(prepared.seccomp, { force: true });
       prepared = null;

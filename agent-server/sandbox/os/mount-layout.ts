@@ -118,8 +118,8 @@ export interface Layout {
   readonly modes: boolean;
   readonly noUserNamespaces: boolean;
   readonly systemFiles: SystemFiles;
-  /** Shown in place of each masked file. */
-  readonly maskFile: string;
+  /** The file that is shown in place of a masked one. */
+  readonly maskOf: (path: string) => string;
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
@@ -131,7 +131,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
   const closed = layout.modes ? ["--perms", "0000"] : [];
   const mountArguments = ({ kind, path }: Mount): string[] => {
     if (kind === "hide") return [...closed, "--tmpfs", path, "--remount-ro", path];
-    if (kind === "mask") return ["--ro-bind", layout.maskFile, path];
+    if (kind === "mask") return ["--ro-bind", layout.maskOf(path), path];
     return [kind === "write" ? "--bind" : "--ro-bind", path, path];
   };
   const args = [
@@ -199,7 +199,7 @@ export function parseMounts(text: string): { device: string; root: string; path:
 
 /**
  * Verifies that each mount of the workspace is at its location and shows the expected content, because a concurrent command could have
- * replaced it with a link. @param maskFile shown by masks; its folder has a name that no other has
+ * replaced it with a link. @param maskFolder contains what masks show; no other folder has its name
  * @returns a description of the problem for the log; null when there is none.
  */
 export function findMisplacedMount(
@@ -207,7 +207,7 @@ export function findMisplacedMount(
   workspace: string,
   mounts: readonly Mount[],
   shown: readonly string[],
-  maskFile: string,
+  maskFolder: string,
 ): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
@@ -216,7 +216,6 @@ export function findMisplacedMount(
   const inside = (path: string) => isBelow("/proc", path) || isBelow("/dev", path) || isBelow("/etc", path) || isBelow("/run", path);
   const known = new Set(["/", "/tmp", ...systemFolders.map((name) => `/${name}`), ...shown]);
   const workspaceDevice = lstatSync(workspace).dev;
-  const maskEnd = sep + join(basename(dirname(maskFile)), basename(maskFile));
   const seen = new Set<string>();
   for (const { path, root, device } of found) {
     // A later mount at the same path hides the earlier one.
@@ -228,7 +227,7 @@ export function findMisplacedMount(
       if (!known.has(path) && !inside(path) && isBelow(path, workspace)) return `something is mounted at ${path}`;
       continue;
     }
-    if (mount.kind === "mask" && !root.endsWith(maskEnd)) return `${path} shows ${root}`;
+    if (mount.kind === "mask" && basename(dirname(root)) !== basename(maskFolder)) return `${path} shows ${root}`;
     if (mount.kind === "mask" || mount.kind === "hide" || !isBelow(workspace, path)) continue;
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.dev !== workspaceDevice) continue;

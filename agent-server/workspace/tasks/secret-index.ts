@@ -42,6 +42,7 @@ export interface SecretIndex {
 }
 
 const entriesPerCheck = 64;
+const quiet = { throwIfNoEntry: false } as const;
 
 type Rest = () => Promise<void> | undefined;
 
@@ -139,7 +140,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   function update(folder: Folder, rest: Rest): Promise<void> | undefined {
     let stats: Stats | undefined;
     try {
-      stats = lstatSync(folder.place, { throwIfNoEntry: false });
+      stats = lstatSync(folder.place, quiet);
     } catch (error) {
       // The folder above allows no access to its entries, so nothing in it can be mounted over.
       if (errno(error) !== "ENOTDIR") close(folder.above ?? folder);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -9,6 +10,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -231,6 +233,34 @@ export function maskCases(title: string, options: MaskCaseOptions): void {
       put(fixture, ".env.test", secret());
       for (const path of [".lancelot", "config/sandbox.yaml"]) rmSync(at(path), { recursive: true });
     });
+
+    if (options.tools !== undefined)
+      it("git takes a tracked secret file for unmodified, and commits the others", async () => {
+        const earlier = new Date(Date.now() - 3_600_000);
+        for (const path of ["repository/.env", "repository/key.pem", "repository/a.txt"]) {
+          put(fixture, path, path.endsWith("pem") ? key() : secret().replace(fixture.canary, "x"));
+          utimesSync(at(path), earlier, earlier);
+        }
+        const git = (...args: string[]) =>
+          execFileSync("git", ["-c", "user.name=O", "-c", "user.email=o@example.org", ...args], {
+            cwd: at("repository"),
+            ...(process.getuid?.() === 0 ? fixture.owner : {}),
+            env: { PATH: process.env["PATH"], HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1" },
+          }).toString();
+        git("init", "-q");
+        git("add", "-A");
+        git("commit", "-qm", "one");
+        const commit = "git -c user.name=A -c user.email=a@example.org commit";
+        const ran = await run(
+          `cd repository && git status --short && git diff && echo more >> a.txt && git diff --stat && git add -A && ${commit} -qm two && git stash && echo b > b.txt && git add -A && ${commit} -qam three && git status --short`,
+        );
+        expect(ran).toMatchObject({ result: { exitCode: 0 }, stderr: "" });
+        expect(ran.stdout).not.toMatch(/env|pem/);
+        expect(git("show", "--stat", "--format=%s", "HEAD~1", "HEAD")).toMatch(/two[^]*a\.txt[^]*three[^]*b\.txt/);
+        expect(git("diff", "HEAD~2", "--name-only")).toBe("a.txt\nb.txt\n");
+        expect(git("status", "--short")).toBe("");
+        rmSync(at("repository"), { recursive: true });
+      });
 
     it("masks two hundred files", async () => {
       for (let index = 0; index < 200; index += 1) put(fixture, `many/part-${index % 20}/.env.${index}`, secret());

@@ -8,7 +8,7 @@ import { findMisplacedMount, type Mount, workspaceMounts } from "../../../agent-
 import { seccompFilter } from "../../../agent-server/sandbox/os/seccomp.ts";
 
 const nothing = { files: [], folders: [] };
-const maskFile = "/tmp/lancelot-mask-1-x/mask";
+const maskFolder = "/tmp/lancelot-masks-1-x";
 
 let outer: string;
 let workspace: string;
@@ -79,12 +79,12 @@ describe("verification of the kernel's mounts", () => {
       line("/", "/tmp"),
       ...mounts()
         .filter(({ path }) => !without.includes(path))
-        .map(({ path, kind }) => (kind === "mask" ? line(maskFile, path, "0:5") : line(`/disk${path}`, path))),
+        .map(({ path, kind }) => (kind === "mask" ? line(`${maskFolder}/mask-0-0`, path, "0:5") : line(`/disk${path}`, path))),
       ...more,
     ].join("\n");
 
   it("accepts the intended mounts", () => {
-    expect(findMisplacedMount(usual(), workspace, mounts(), [], maskFile)).toBeNull();
+    expect(findMisplacedMount(usual(), workspace, mounts(), [], maskFolder)).toBeNull();
   });
 
   it.each<[string, () => string, RegExp]>([
@@ -106,7 +106,7 @@ describe("verification of the kernel's mounts", () => {
     ["a secret file that is not masked", () => usual([], [secret()]), /\.env is missing/],
     ["a secret file that shows itself", () => usual([line(`/disk${secret()}`, secret())], [secret()]), /shows/],
   ])("detects: %s", (_name, text, message) => {
-    expect(findMisplacedMount(text(), workspace, mounts(), [], maskFile)).toMatch(message);
+    expect(findMisplacedMount(text(), workspace, mounts(), [], maskFolder)).toMatch(message);
   });
 });
 
