@@ -6,7 +6,7 @@ import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
 import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
-import { insidePath, planMounts } from "./container/container-mounts.ts";
+import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
@@ -146,7 +146,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       try {
         usable();
         const engine = await raceWithStop(pool.reach(), signal);
-        planMounts({ workspace: deps.workspace, protectedPaths: [], hidden: [], platform: deps.platform });
+        assertMountable(deps.workspace, deps.platform);
         const found = await findImage(engine, wanted(), signal);
         if (state.building === null && (found !== null || image.state !== "failed"))
           showImage({ state: found === null ? "missing" : "ready", bytes: found?.bytes ?? null, message: null });

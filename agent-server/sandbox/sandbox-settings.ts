@@ -42,6 +42,16 @@ export const SandboxSettings = z.strictObject({
     )
     .max(200)
     .default([]),
+  /** Globs or paths relative to the workspace. A pattern without a slash matches a name in any folder. */
+  readable_secrets: z
+    .array(
+      z
+        .string()
+        .regex(/^(?![!/~\\])(?!.*(?:^|\/)\.\.(?:\/|$)).+$/, "a path or glob is relative to the workspace, without .. and !")
+        .max(500),
+    )
+    .max(200)
+    .default([]),
   timeout_seconds: z.int().min(1).max(86_400).default(600),
   output_bytes: z.int().min(1_000).max(100_000_000).default(1_000_000),
 });

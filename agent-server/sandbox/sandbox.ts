@@ -7,6 +7,7 @@ import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os-sandbox.ts";
+import { createSecretMasks } from "./secret-masks.ts";
 import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
 import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
 import type { ShellProvider } from "./shell-provider.ts";
@@ -23,7 +24,7 @@ export interface SandboxDeps {
   readonly configDir: string;
   readonly hostId: string;
   readonly hostAlive: (hostId: string) => boolean;
-  readonly governance: Pick<Governance, "judgeName" | "judgeUrl">;
+  readonly governance: Pick<Governance, "judgeName" | "judgeUrl" | "resolvePath">;
   readonly ledger: Pick<Ledger, "record">;
   readonly flag: (name: FlagName) => boolean;
   /** The user's environment, which names an engine and the language. Commands receive nothing else of it. */
@@ -62,8 +63,9 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
     );
   };
   const egress = createEgressProxy({ judge: governance.judgeUrl, onConnection, log });
+  const masked = createSecretMasks({ workspace, dataDir, governance, settings });
   const container = createContainerShell({
-    ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, egress },
+    ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, masked, egress },
     hostId: deps.hostId,
     hostAlive: deps.hostAlive,
     home: deps.home,
@@ -71,7 +73,7 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
   });
   const readable = () => readableFolders(settings.read().value.readable_folders, { home: deps.home, workspace, dataDir });
   const os = createOsShell({
-    ...{ workspace, dataDir, env, log, protectedPaths, egress, readable },
+    ...{ workspace, dataDir, env, log, protectedPaths, masked, egress, readable },
     limits: () => limitsOf(settings.read().value),
     problem: () => settings.read().problem,
     toolchains: () => toolchainEnvironment(env, deps.home, readable()),

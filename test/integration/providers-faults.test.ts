@@ -366,6 +366,7 @@ describe.skipIf(withoutSandbox !== null)("bubblewrap itself, with another place 
       dataDir: join(base, "data"),
       limits: () => isolationLimits,
       protectedPaths: () => [],
+      masked: () => Promise.resolve({ files: [], folders: [] }),
       egress: null,
       log: () => undefined,
     });

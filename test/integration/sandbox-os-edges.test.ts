@@ -78,6 +78,7 @@ describe("the end of the host", () => {
       import { createOsShell } from ${JSON.stringify(new URL("../../agent-server/sandbox/os-sandbox.ts", import.meta.url).href)};
       const shell = createOsShell({
         workspace: process.argv[1], dataDir: process.argv[2], protectedPaths: () => [], egress: null, log() {},
+        masked: () => Promise.resolve({ files: [], folders: [] }),
         limits: () => (${JSON.stringify(isolationLimits)}),
       });
       await shell.run({

@@ -81,6 +81,7 @@ describe("the profile", () => {
       dataDir: "/Users/o/project/.lancelot",
       writable: [],
       protectedPaths: ["/Users/o/project/.git/hooks", "/Users/o/project/.vscode/settings.json"],
+      masked: { files: [], folders: [] },
       readable: [],
       proxyPort: null,
       ...more,
@@ -107,6 +108,18 @@ describe("the profile", () => {
     expect(profile().findLastIndex((rule) => rule.startsWith("(allow"))).toBeLessThan(
       profile().findIndex((rule) => rule.startsWith("(deny file")),
     );
+  });
+
+  it("denies the content of secret files, other names for it, and moving them away with a folder; not that they exist", () => {
+    const masked = { files: ["/Users/o/project/a/b/.env", '/Users/o/project/x".pem'], folders: ["/Users/o/project/.ssh"] };
+    const rules = profile({ masked });
+    expect(rules).toContain(
+      String.raw`(deny file-read-data file-read-xattr file-write* file-link file-clone (literal "/Users/o/project/a/b/.env") (literal "/Users/o/project/x\".pem") (subpath "/Users/o/project/.ssh"))`,
+    );
+    expect(rules.find((rule) => rule.startsWith("(deny file-write-unlink"))).toContain(
+      '(literal "/Users/o/project/a/b") (literal "/Users/o/project/a")',
+    );
+    expect(rules.findLastIndex((rule) => rule.startsWith("(allow"))).toBeLessThan(rules.findIndex((rule) => rule.includes("file-clone")));
   });
 
   it("reaches the proxy's port alone, and only with the network", () => {

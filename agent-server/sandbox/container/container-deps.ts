@@ -1,6 +1,7 @@
 import type { Log } from "../../security/security.ts";
 import type { EgressProxy } from "../egress.ts";
 import type { ConfigFile } from "../../storage/storage.ts";
+import type { FindMasked } from "../secret-masks.ts";
 import type { SandboxSettings } from "../sandbox-settings.ts";
 
 export interface ContainerDeps {
@@ -13,6 +14,7 @@ export interface ContainerDeps {
   readonly hostAlive: (hostId: string) => boolean;
   /** Paths relative to the workspace that commands may read but not write. Called before every command. */
   readonly protectedPaths: () => readonly string[];
+  readonly masked: FindMasked;
   /** The user's environment, which names the engine. Commands receive none of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;

@@ -1,6 +1,7 @@
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { type BigIntStats, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
 import type Dockerode from "dockerode";
+import type { MaskedPaths } from "../secret-masks.ts";
 import { unavailable } from "./engine-call.ts";
 
 export interface MountDeps {
@@ -10,13 +11,22 @@ export interface MountDeps {
   readonly protectedPaths: readonly string[];
   /** Absolute folders that commands must not see, even within the workspace. */
   readonly hidden: readonly string[];
+  readonly masked: MaskedPaths;
+  /** The file that is shown in place of a masked one. */
+  readonly maskOf: (path: string) => string;
+  /** Shown in place of each masked folder. */
+  readonly maskFolder: string;
   readonly platform: NodeJS.Platform;
 }
 
 export interface MountPlan {
   readonly mounts: Dockerode.MountSettings[];
+  /** Mounts in the form `SOURCE:TARGET:ro`, which Podman needs for names that its form of a mount cannot contain. */
+  readonly binds: string[];
   /** Paths on this machine and inside the container, to verify the engine's mounts. */
   readonly bound: readonly { readonly source: string; readonly target: string }[];
+  /** Paths inside the container that show something else of this machine. */
+  readonly masks: readonly { readonly source: string; readonly target: string }[];
   /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */
   readonly fingerprint: string;
 }
@@ -32,6 +42,15 @@ export function insidePath(path: string, platform: NodeJS.Platform): string {
   return path.replace(/^([a-z]):/i, (_all, drive: string) => `/${drive.toLowerCase()}`).replaceAll("\\", "/");
 }
 
+/** @throws LancelotError `unavailable` when the workspace would replace folders of the image. */
+export function assertMountable(workspace: string, platform: NodeJS.Platform): void {
+  const inside = insidePath(workspace, platform);
+  if (inside === "/" || systemFolders.some((folder) => folder === inside || folder.startsWith(`${inside}/`)))
+    throw unavailable(
+      `Commands cannot run in a container for the workspace ${workspace}, because it contains system folders. Open a project folder.`,
+    );
+}
+
 /**
  * Plans the mounts: the workspace at its own path, and the repository of a linked worktree. Protected files get read-only mounts on top.
  * Every folder above one is mounted onto itself, because a command could otherwise rename the folder together with its mounts and create
@@ -39,11 +58,7 @@ export function insidePath(path: string, platform: NodeJS.Platform): string {
  * @throws LancelotError `unavailable` when the workspace cannot be mounted.
  */
 export function planMounts(deps: MountDeps): MountPlan {
-  const inside = insidePath(deps.workspace, deps.platform);
-  if (inside === "/" || systemFolders.some((folder) => folder === inside || folder.startsWith(`${inside}/`)))
-    throw unavailable(
-      `Commands cannot run in a container for the workspace ${deps.workspace}, because it contains system folders. Open a project folder.`,
-    );
+  assertMountable(deps.workspace, deps.platform);
   const plan = new Map<string, { kind: "pinned" | "readonly"; id: string }>();
   const protect = (root: string, path: string) => {
     const found = withoutLinks(root, path);
@@ -53,7 +68,7 @@ export function planMounts(deps: MountDeps): MountPlan {
   };
   for (const path of deps.protectedPaths) protect(deps.workspace, path);
   protect(deps.workspace, attributesIn(join(deps.workspace, ".git")));
-  const repository = mainRepository(deps.workspace);
+  const repository = linkedRepository(deps.workspace);
   if (repository !== null) {
     protect(deps.workspace, ".git");
     for (const path of ["hooks", "config", "config.worktree", "modules", attributesIn(repository)]) protect(repository, path);
@@ -66,22 +81,32 @@ export function planMounts(deps: MountDeps): MountPlan {
     ReadOnly: readOnly,
     BindOptions: { Propagation: "rprivate" },
   });
-  const bound = [...plan].toSorted(([a], [b]) => a.length - b.length);
-  const hidden = deps.hidden.filter((folder) => roots.some((root) => isBelow(root, folder)));
+  const closed = [...new Set([...deps.hidden, ...deps.masked.folders])].filter((path) => roots.some((root) => isBelow(root, path)));
+  const isVisible = (path: string) => !closed.some((folder) => folder !== path && isBelow(folder, path));
+  const masks = [
+    ...closed.filter((path) => typeOf(path) === "folder").map((path) => ({ path, source: deps.maskFolder })),
+    ...deps.masked.files.filter((path) => typeOf(path) === "file").map((path) => ({ path, source: deps.maskOf(path) })),
+  ]
+    .filter(({ path }) => isVisible(path))
+    .map((mask) => ({ ...mask, target: insidePath(mask.path, deps.platform) }));
+  const replaced = new Set(masks.map(({ path }) => path));
+  const bound = [...plan].filter(([path]) => isVisible(path) && !replaced.has(path)).toSorted(([a], [b]) => a.length - b.length);
+  const needsBind = ({ path }: { path: string }) => /[",\n\r]/.test(path) && !path.includes(":");
   return {
     mounts: [
       ...roots.map((root) => bind(root, false)),
       ...bound.map(([path, { kind }]) => bind(path, kind === "readonly")),
-      ...hidden.map((folder) => ({
-        Type: "tmpfs" as const,
-        Source: "",
-        Target: insidePath(folder, deps.platform),
-        ReadOnly: true,
-        TmpfsOptions: { SizeBytes: 4096, Mode: 0 },
-      })),
+      ...masks.filter((mask) => !needsBind(mask)).map(({ source, target }) => ({ ...bind(source, true), Target: target })),
     ],
+    binds: masks.filter(needsBind).map(({ source, target }) => `${source}:${target}:ro`),
     bound: [...roots, ...bound.map(([path]) => path)].map((source) => ({ source, target: insidePath(source, deps.platform) })),
-    fingerprint: JSON.stringify([roots.map(identity), bound.map(([path, { kind, id }]) => [path, kind, id]), hidden]),
+    masks,
+    // A masked file that is replaced loses its mask, and one that changed has another, so the container must be started again.
+    fingerprint: JSON.stringify([
+      roots.map(identity),
+      bound.map(([path, { kind, id }]) => [path, kind, id]),
+      masks.map(({ path, source }) => [path, identity(path), source]),
+    ]),
   };
 }
 
@@ -95,16 +120,23 @@ function attributesIn(repository: string): string {
   }
 }
 
+/** Null for a link, which the engine would follow. Pipes and sockets count as files. */
+function typeOf(path: string): "file" | "folder" | null {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isSymbolicLink()) return null;
+  return stats.isDirectory() ? "folder" : "file";
+}
+
 /** True when `path` is `root` or lies in it. */
 function isBelow(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-function identity(path: string): string {
-  const stats = lstatSync(path, { bigint: true });
-  return `${stats.dev}:${stats.ino}`;
-}
+const identity = (path: string): string => identityOf(lstatSync(path, { bigint: true }));
+
+/** File systems give the inode number of a deleted file to the next one, so the time of creation counts as well. */
+const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev}:${ino}:${birthtimeNs}`;
 
 /**
  * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so
@@ -123,7 +155,7 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
       const isClosed = stats.isDirectory() && (stats.mode & ownerSearch) === 0n;
       const last = isClosed || index === parts.length - 1;
       if (!stats.isDirectory() && !(last && stats.isFile())) return null;
-      const entry = { path: at, id: `${stats.dev}:${stats.ino}` };
+      const entry = { path: at, id: identityOf(stats) };
       if (last) return { ...entry, above };
       above.push(entry);
     }
@@ -137,7 +169,7 @@ function withoutLinks(root: string, path: string): { path: string; id: string; a
  * The `.git` folder of a linked worktree. The worktree's `.git` file is untrusted repository content, so it counts only when that folder
  * names this worktree itself, as git sets it up.
  */
-function mainRepository(workspace: string): string | null {
+export function linkedRepository(workspace: string): string | null {
   try {
     const link = join(workspace, ".git");
     if (!lstatSync(link).isFile()) return null;

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
+import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
-import { type MountPlan, planMounts } from "./container-mounts.ts";
+import { linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
 import type { HostTermination } from "./host-termination.ts";
 import { removeContainer, startContainer, type WarmContainer } from "./warm-container.ts";
 
@@ -56,7 +57,8 @@ export function createPool(deps: PoolDeps): Pool {
   const folder = join(deps.dataDir, "sandbox");
   const data = short(deps.dataDir);
   const containers = new Map<Kind, WarmContainer>();
-  const starting = new Map<Kind, Promise<WarmContainer>>();
+  const starting = new Map<Kind, { readonly fingerprint: string; readonly begun: Promise<WarmContainer> }>();
+  const ownFolder = join(folder, deps.hostId);
   /** Containers that were retired while commands still run in them. */
   const retired = new Set<WarmContainer>();
   const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
@@ -100,7 +102,7 @@ export function createPool(deps: PoolDeps): Pool {
       user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
       platform: deps.platform,
       egressSocket,
-      folder: join(folder, deps.hostId),
+      folder: ownFolder,
     });
     if (state.closed) {
       await warm.remove();
@@ -115,11 +117,18 @@ export function createPool(deps: PoolDeps): Pool {
   }
 
   async function acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer> {
+    const repository = linkedRepository(deps.workspace);
+    const masked = await deps.masked(repository === null ? [] : [repository]);
+    mkdirSync(ownFolder, { recursive: true, mode: 0o700 });
     const settings = deps.usable();
+    const removeStandIns = cleanupStandIns(masked);
     const plan = planMounts({
       workspace: deps.workspace,
       protectedPaths: deps.protectedPaths(),
       hidden: [deps.dataDir],
+      masked,
+      maskOf: (path) => makeMaskFile(ownFolder, path),
+      maskFolder: makeMaskFolder(ownFolder),
       platform: deps.platform,
     });
     const wanted = [plan.fingerprint, settings, deps.image(), egressSocket === null ? null : identity(egressSocket)];
@@ -127,8 +136,17 @@ export function createPool(deps: PoolDeps): Pool {
     const warm = containers.get(kind);
     if (warm !== undefined && warm.supervisor.alive && warm.fingerprint === fingerprint) return warm;
     if (warm !== undefined) retire(kind, warm);
-    const begun = starting.get(kind) ?? start(kind, { ...plan, fingerprint }, egressSocket).finally(() => starting.delete(kind));
-    starting.set(kind, begun);
+    const earlier = starting.get(kind);
+    if (earlier !== undefined) {
+      const started = await earlier.begun;
+      // Its mounts were planned before this command, and something changed since.
+      return earlier.fingerprint === fingerprint ? started : acquire(kind, egressSocket);
+    }
+    const begun = start(kind, { ...plan, fingerprint }, egressSocket).finally(() => {
+      starting.delete(kind);
+      removeStandIns();
+    });
+    starting.set(kind, { fingerprint, begun });
     deps.changed();
     return begun;
   }
@@ -191,7 +209,7 @@ export function createPool(deps: PoolDeps): Pool {
     shown: () => ({ warm: containers.get("plain") ?? containers.get("network") ?? null, starting: starting.size > 0 }),
     async close() {
       state.closed = true;
-      await Promise.allSettled(starting.values());
+      await Promise.allSettled([...starting.values()].map(({ begun }) => begun));
       await removeAll();
       state.engine?.close();
       state.engine = null;

@@ -83,7 +83,7 @@ while read -r asked; do
         done 2>/dev/null < $file
       done ;;
     mounts)
-      while read -r line; do echo "$line"; done < /proc/self/mountinfo ;;
+      while read -r line; do printf '%s\\n' "$line"; done < /proc/self/mountinfo ;;
   esac
   echo .
 done`;

@@ -1,4 +1,5 @@
 import type Dockerode from "dockerode";
+import { gitWithMasks } from "../secret-masks.ts";
 import type { SandboxLimits } from "../shell-provider.ts";
 import type { Engine } from "./container-engine.ts";
 import { egressPath, supervisor, supervisorScript, noncePath } from "./container-scripts.ts";
@@ -8,6 +9,7 @@ export interface SpecDeps {
   readonly image: string;
   readonly limits: SandboxLimits;
   readonly mounts: readonly Dockerode.MountSettings[];
+  readonly binds: readonly string[];
   readonly labels: Record<string, string>;
   /** A file of this machine with a random value, which proves whose files the engine mounts. */
   readonly nonceFile: string;
@@ -25,6 +27,7 @@ const environment = [
   "GIT_PAGER=cat",
   "PAGER=cat",
   "DEBIAN_FRONTEND=noninteractive",
+  ...Object.entries(gitWithMasks).map(([name, value]) => `${name}=${value}`),
 ];
 
 /** Permissions of a container: only access to its mounts, within its limits. */
@@ -57,6 +60,7 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
         file(deps.nonceFile, noncePath),
         ...(deps.egressSocket === null ? [] : [file(deps.egressSocket, egressPath)]),
       ],
+      Binds: [...deps.binds],
       Memory: limits.memoryBytes,
       MemorySwap: limits.memoryBytes,
       NanoCpus: Math.round(Math.min(limits.cpus, engine.cpus) * 1e9),

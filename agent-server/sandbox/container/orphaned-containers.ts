@@ -1,5 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { removeMaskFolder } from "../secret-masks.ts";
 import { ask } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 import { removeContainer } from "./warm-container.ts";
@@ -37,7 +38,11 @@ export async function removeOrphanedContainers(deps: OrphanCleanupDeps, signal?:
     // The next connection to the engine retries this.
   }
   try {
-    for (const host of readdirSync(deps.folder)) if (gone(host)) rmSync(join(deps.folder, host), { recursive: true, force: true });
+    for (const host of readdirSync(deps.folder)) {
+      if (!gone(host)) continue;
+      removeMaskFolder(join(deps.folder, host));
+      rmSync(join(deps.folder, host), { recursive: true, force: true });
+    }
   } catch {
     // The folder does not exist yet.
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type Dockerode from "dockerode";
 import * as z from "zod";
@@ -67,7 +67,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   let container: Dockerode.Container | null = null;
   let supervisor: Supervisor | null = null;
   try {
-    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, nonceFile });
+    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, binds: deps.plan.binds, nonceFile });
     // A name chosen here finds the container even when the engine's response was lost.
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);
@@ -202,6 +202,9 @@ function checkMounts(plan: MountPlan, lines: readonly string[]): void {
     if (found.root !== expected)
       throw unavailable("A protected file of the workspace was replaced while the container started. Run the command again.");
   }
+  for (const { source, target } of plan.masks)
+    if (mounted.get(target)?.root.endsWith(join("/", basename(dirname(source)), basename(source))) !== true)
+      throw unavailable("A secret file of the workspace was replaced while the container started. Run the command again.");
 }
 
 /** Decodes mountinfo, which writes spaces, tabs, newlines and backslashes as three octal digits. */

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -13,7 +13,9 @@ import { gitIdentitySettings } from "../git-identity.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
+import { cleanupStandIns, gitWithMasks, makeMaskFile } from "../secret-masks.ts";
 import type { ShellProvider } from "../shell-provider.ts";
+import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
@@ -23,6 +25,8 @@ import {
   folderInside,
   findMisplacedMount,
   programFolders,
+  repositoryOutside,
+  viewMounts,
   workspaceMounts,
 } from "./mount-layout.ts";
 import { identityInside, ownerOf } from "./command-user.ts";
@@ -42,6 +46,8 @@ const seccompDescriptor = 6;
 
 interface Prepared {
   readonly systemFiles: SystemFiles;
+  /** Contains what commands see in place of secret files. Their user can enter it but not list it. */
+  readonly maskFolder: string;
   readonly seccomp: string | null;
 }
 
@@ -49,6 +55,7 @@ interface Prepared {
 interface BubblewrapInfo {
   readonly version: string;
   readonly sizes: boolean;
+  readonly modes: boolean;
   readonly noUserNamespaces: boolean;
   readonly bash: boolean;
   readonly socat: boolean;
@@ -74,6 +81,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const seen: BubblewrapInfo = {
       version,
       sizes: help.includes("--size "),
+      modes: help.includes("--perms "),
       noUserNamespaces: help.includes("--disable-userns"),
       bash: has("bash"),
       socat: has("socat"),
@@ -124,7 +132,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     const filter = seccompFilter(process.arch);
     const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
     if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
-    return { systemFiles: makeSystemFiles(uid, gid, await gitIdentitySettings(new AbortController().signal)), seccomp };
+    const maskFolder = makeTemporaryFolder("masks");
+    chmodSync(maskFolder, 0o711);
+    const gitSettings = await gitIdentitySettings(new AbortController().signal);
+    return { systemFiles: makeSystemFiles(uid, gid, gitSettings), maskFolder, seccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -148,16 +159,17 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
-    const { systemFiles, seccomp } = await (prepared ??= prepare().catch((error: unknown) => {
+    const masked = await deps.masked(repositoryOutside(workspace));
+    const { systemFiles, maskFolder, seccomp } = await (prepared ??= prepare().catch((error: unknown) => {
       prepared = null;
       throw error;
     }));
+    const removeStandIns = cleanupStandIns(masked);
     const { view } = command;
-    // Nothing in a view reaches the workspace by itself, so all of it is writable.
     const { mounts, missing } =
       view === undefined
-        ? workspaceMounts(workspace, deps.dataDir, deps.protectedPaths())
-        : { mounts: view.layers.map(({ lower }) => ({ kind: "write", path: lower }) as const), missing: [] };
+        ? workspaceMounts(workspace, deps.dataDir, deps.protectedPaths(), masked)
+        : { mounts: viewMounts(view, masked), missing: [] };
     const shown = [...programFolders(env), ...(deps.readable?.() ?? [])];
     const releasePlaceholders = placeholders.hold(
       missing,
@@ -191,8 +203,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         scratchBytes: limits.scratchBytes,
         temporaryFolder: view === undefined ? null : temporaryInView,
         sizes: seen.sizes,
+        modes: seen.modes,
         noUserNamespaces: seen.noUserNamespaces,
         systemFiles,
+        maskOf: (path) => makeMaskFile(maskFolder, path),
         seccomp: seccomp === null ? null : seccompDescriptor,
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
@@ -213,6 +227,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
               USER: "lancelot",
               LOGNAME: "lancelot",
               SHELL: `/bin/${shell}`,
+              ...gitWithMasks,
             }),
             ...(grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${forwarderPort}`))),
           },
@@ -238,11 +253,12 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           async onReady(child) {
             await told;
             if (first === null || child.pid === undefined) throw new Error("bubblewrap did not report its child process.");
-            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown);
+            const wrong = findMisplacedMount(readFileSync(`/proc/${first.pid}/mountinfo`, "utf8"), workspace, mounts, shown, maskFolder);
             if (wrong !== null) {
               deps.log(`the sandbox has an unexpected mount: ${wrong}`);
               throw new LancelotError("unavailable", "Files of the workspace changed while the sandbox started. Try again.");
             }
+            removeStandIns();
             group?.join([child.pid, ...treeOf(first.pid)]);
           },
           watch(end) {
@@ -287,6 +303,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor);
       releasePlaceholders();
+      removeStandIns();
       group?.remove();
       await grant?.revoke();
     }
@@ -307,7 +324,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       const made = await prepared?.catch(() => null);
       prepared = null;
       if (made === null || made === undefined) return;
-      rmSync(made.systemFiles.folder, { recursive: true, force: true });
+      for (const folder of [made.systemFiles.folder, made.maskFolder]) rmSync(folder, { recursive: true, force: true });
       if (made.seccomp !== null) rmSync(made.seccomp, { force: true });
     },
   };

@@ -1,14 +1,15 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { findRepository, isBelow } from "../../workspace/workspace.ts";
+import { findRepository, isBelow, type OverlayView } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
+import type { MaskedPaths } from "../secret-masks.ts";
 import { egressSocketInside } from "./inner-script.ts";
 import type { SystemFiles } from "./system-files.ts";
 
-/** A path of the disk that is visible inside. */
+/** A path of the disk that is visible inside: its content, an empty folder (`hide`), or an unreadable file (`mask`). */
 export interface Mount {
-  readonly kind: "write" | "read" | "hide";
+  readonly kind: "write" | "read" | "hide" | "mask";
   readonly path: string;
 }
 
@@ -20,9 +21,16 @@ const ownerSearch = 0o100;
 /** Program folders outside the system's; visible when the user's PATH contains them. */
 const programRoots = ["/opt", "/nix/store", "/gnu/store", "/snap"];
 
+/** Folders outside the workspace that commands may write: the repository of a linked worktree. @throws LancelotError `denied` */
+export function repositoryOutside(workspace: string): string[] {
+  const repository = isClosed(join(workspace, ".git")) ? null : findRepository(workspace);
+  return repository === null || isBelow(workspace, repository.commonDir) ? [] : [repository.commonDir];
+}
+
 /**
  * Plans which parts of the workspace are writable and which are read-only. Folders above a protected path are mounted onto themselves,
- * because a mount cannot be renamed or removed; so no command can move a protected file away with its folder.
+ * because a mount cannot be renamed or removed; so no command can move a protected file away with its folder. A masked file needs no
+ * such mounts: its mask moves with the folder.
  * @param protectedPaths absolute, or relative to the workspace. Links are skipped: their target is not visible inside, or protected
  * itself.
  */
@@ -30,6 +38,7 @@ export function workspaceMounts(
   workspace: string,
   dataDir: string,
   protectedPaths: readonly string[],
+  masked: MaskedPaths,
 ): { mounts: Mount[]; missing: string[] } {
   if (isClosed(workspace))
     throw new LancelotError(
@@ -39,8 +48,7 @@ export function workspaceMounts(
   const git = join(workspace, ".git");
   const isHidden = isClosed(git);
   const repository = isHidden ? null : findRepository(workspace);
-  const writable = [workspace];
-  if (repository !== null && !isBelow(workspace, repository.commonDir)) writable.push(repository.commonDir);
+  const writable = [workspace, ...repositoryOutside(workspace)];
   const wanted = [
     ...protectedPaths.map((path) => (path.startsWith("/") ? path : join(workspace, path))),
     ...(isHidden ? [git] : []),
@@ -73,15 +81,18 @@ export function workspaceMounts(
       if (!kinds.has(at)) kinds.set(at, "write");
     }
   }
-  if (isBelow(workspace, dataDir) && lstatSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true) kinds.set(dataDir, "hide");
+  for (const path of [...masked.folders, ...(isBelow(workspace, dataDir) ? [dataDir] : [])])
+    if (typeAt(path) === "folder") kinds.set(path, "hide");
+  for (const path of masked.files) if (typeAt(path) === "file") kinds.set(path, "mask");
   const mounts = [...kinds].map(([path, kind]): Mount => ({ path, kind }));
-  // Sorts folders before their content. Nothing is mounted into a read-only or hidden path.
+  // Sorts folders before their content. Nothing is mounted into a hidden path, and only masks are mounted into a read-only one.
   mounts.sort((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
-  const closed: string[] = [];
+  const closed: Mount[] = [];
   return {
     mounts: mounts.filter(({ path, kind }) => {
-      if (closed.some((folder) => folder !== path && isBelow(folder, path))) return false;
-      if (kind !== "write") closed.push(path);
+      const masks = kind === "mask" || kind === "hide";
+      if (closed.some((folder) => folder.path !== path && isBelow(folder.path, path) && !(masks && folder.kind === "read"))) return false;
+      if (kind === "read" || kind === "hide") closed.push({ path, kind });
       return true;
     }),
     missing,
@@ -92,6 +103,24 @@ export function workspaceMounts(
 function isClosed(folder: string): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   return stats?.isDirectory() === true && (stats.mode & ownerSearch) === 0;
+}
+
+function typeAt(path: string): "folder" | "file" | null {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats === undefined || stats.isSymbolicLink() ? null : stats.isDirectory() ? "folder" : "file";
+}
+
+/** The mounts of a task's view: nothing in it reaches the workspace by itself, so all of it is writable except what is masked. */
+export function viewMounts(view: OverlayView, masked: MaskedPaths): Mount[] {
+  const isThere = (path: string, type: "folder" | "file"): boolean => {
+    const layer = view.layers.find(({ lower }) => isBelow(lower, path));
+    return layer !== undefined && typeAt(join(view.merged(layer), relative(layer.lower, path))) === type;
+  };
+  return [
+    ...view.layers.map(({ lower }): Mount => ({ kind: "write", path: lower })),
+    ...masked.folders.filter((path) => isThere(path, "folder")).map((path): Mount => ({ kind: "hide", path })),
+    ...masked.files.filter((path) => isThere(path, "file")).map((path): Mount => ({ kind: "mask", path })),
+  ];
 }
 
 /** Refuses a workspace that contains the home folder or the system, because the sandbox would then protect nothing. */
@@ -117,8 +146,11 @@ export interface Layout {
   readonly temporaryFolder: string | null;
   /** Supported by newer versions of bubblewrap only. */
   readonly sizes: boolean;
+  readonly modes: boolean;
   readonly noUserNamespaces: boolean;
   readonly systemFiles: SystemFiles;
+  /** The file that is shown in place of a masked one. */
+  readonly maskOf: (path: string) => string;
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
@@ -128,6 +160,12 @@ export interface Layout {
 export function bubblewrapArguments(layout: Layout): string[] {
   const { temporaryFolder } = layout;
   const size = layout.sizes ? ["--size", String(layout.scratchBytes)] : [];
+  const closed = layout.modes ? ["--perms", "0000"] : [];
+  const mountArguments = ({ kind, path }: Mount): string[] => {
+    if (kind === "hide") return [...closed, "--tmpfs", path, "--remount-ro", path];
+    if (kind === "mask") return ["--ro-bind", layout.maskOf(path), path];
+    return [kind === "write" ? "--bind" : "--ro-bind", path, path];
+  };
   const args = [
     ...["user", "pid", "ipc", "uts", "net", "cgroup-try"].map((name) => `--unshare-${name}`),
     ...(layout.noUserNamespaces ? ["--disable-userns"] : []),
@@ -149,9 +187,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     ...["--ro-bind", layout.systemFiles.folder, "/etc"],
     ...layout.systemFiles.mounted.flatMap((name) => ["--ro-bind", `/etc/${name}`, `/etc/${name}`]),
     ...layout.shown.flatMap((path) => ["--ro-bind-try", path, path]),
-    ...layout.workspaceMounts.flatMap(({ kind, path }) =>
-      kind === "hide" ? ["--tmpfs", path, "--remount-ro", path] : [kind === "write" ? "--bind" : "--ro-bind", path, path],
-    ),
+    ...layout.workspaceMounts.flatMap(mountArguments),
     ...(layout.egressSocket === null ? [] : ["--ro-bind", layout.egressSocket, egressSocketInside]),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", layout.cwd],
@@ -195,13 +231,15 @@ export function parseMounts(text: string): { device: string; root: string; path:
 
 /**
  * Verifies that each mount of the workspace is at its location and shows the expected content, because a concurrent command could have
- * replaced it with a link. @returns a description of the problem for the log; null when there is none.
+ * replaced it with a link. @param maskFolder contains what masks show; no other folder has its name
+ * @returns a description of the problem for the log; null when there is none.
  */
 export function findMisplacedMount(
   mountinfo: string,
   workspace: string,
   mounts: readonly Mount[],
   shown: readonly string[],
+  maskFolder: string,
 ): string | null {
   const found = parseMounts(mountinfo);
   const own = found.findLast(({ path }) => path === workspace);
@@ -221,13 +259,14 @@ export function findMisplacedMount(
       if (!known.has(path) && !inside(path) && isBelow(path, workspace)) return `something is mounted at ${path}`;
       continue;
     }
-    if (mount.kind === "hide" || !isBelow(workspace, path)) continue;
+    if (mount.kind === "mask" && basename(dirname(root)) !== basename(maskFolder)) return `${path} shows ${root}`;
+    if (mount.kind === "mask" || mount.kind === "hide" || !isBelow(workspace, path)) continue;
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.dev !== workspaceDevice) continue;
     if (device !== own.device || root !== join(own.root, relative(workspace, path))) return `${path} shows ${root}`;
   }
-  for (const { path } of mounts) if (!found.some((one) => one.path === path)) return `${path} is missing`;
-  return null;
+  const absent = mounts.find(({ path }) => !seen.has(path));
+  return absent === undefined ? null : `${absent.path} is missing`;
 }
 
 /** The resolved working folder of a command; null when it is not in the workspace. */

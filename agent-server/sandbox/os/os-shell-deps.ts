@@ -1,5 +1,6 @@
 import type { Log } from "../../security/security.ts";
 import type { EgressProxy } from "../egress.ts";
+import type { FindMasked } from "../secret-masks.ts";
 import type { SandboxLimits } from "../shell-provider.ts";
 
 export interface OsShellDeps {
@@ -12,6 +13,7 @@ export interface OsShellDeps {
   readonly problem?: () => string | null;
   /** Paths that commands may read but not write, absolute or relative to the workspace; called before each command. */
   readonly protectedPaths: () => readonly string[];
+  readonly masked: FindMasked;
   /** Additional folders that commands may read, such as toolchains in the home folder. */
   readonly readable?: () => readonly string[];
   /** Environment variables with the location of those folders. */

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { isBelow } from "../../workspace/workspace.ts";
+import type { MaskedPaths } from "../secret-masks.ts";
 
 export interface SeatbeltProfile {
   /** Absolute and resolved, like all paths here, because Seatbelt compares resolved paths. */
@@ -10,6 +11,7 @@ export interface SeatbeltProfile {
   /** Additional writable paths: the repository of a work tree. */
   readonly writable: readonly string[];
   readonly protectedPaths: readonly string[];
+  readonly masked: MaskedPaths;
   /** Additional readable paths. */
   readonly readable: readonly string[];
   /** Loopback port of the egress proxy; null without network. */
@@ -78,7 +80,10 @@ const settingPrefixes = ["hw.", "kern.os", "machdep.cpu.", "machdep.ptrauth"];
 export function seatbeltProfile(given: SeatbeltProfile): string {
   const { workspace, scratch, dataDir, protectedPaths, proxyPort } = given;
   const writable = [workspace, scratch, ...given.writable];
-  const above = [...new Set(protectedPaths.flatMap((path) => between(writable, path)))];
+  const masked = [...given.masked.files.map(exactly), ...given.masked.folders.map(below)];
+  const above = [
+    ...new Set([...protectedPaths, ...given.masked.files, ...given.masked.folders].flatMap((path) => between(writable, path))),
+  ];
   return [
     "(version 1)",
     "(deny default)",
@@ -101,7 +106,9 @@ export function seatbeltProfile(given: SeatbeltProfile): string {
     `(allow network-outbound (remote unix-socket ${below(scratch)}))`,
     ...(proxyPort === null ? [] : [`(allow network-outbound (remote ip "localhost:${proxyPort}"))`]),
     ...(protectedPaths.length === 0 ? [] : [`(deny file-write* ${protectedPaths.map(below).join(" ")})`]),
-    // A folder above a protected file cannot be moved away with it.
+    // Programs may see that a secret file exists, as git does. A link or a clone would be another name of its content.
+    ...(masked.length === 0 ? [] : [`(deny file-read-data file-read-xattr file-write* file-link file-clone ${masked.join(" ")})`]),
+    // A folder above a protected or secret file cannot be moved away with it.
     ...(above.length === 0 ? [] : [`(deny file-write-unlink ${above.map(exactly).join(" ")})`]),
     `(deny file-read* file-write* ${below(dataDir)})`,
     "(deny file-write-setugid)",

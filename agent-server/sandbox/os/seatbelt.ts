@@ -6,7 +6,7 @@ import { homedir, release } from "node:os";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
-import { findRepository, isBelow } from "../../workspace/workspace.ts";
+import { findRepository } from "../../workspace/workspace.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
 import { runGated } from "../gated-process.ts";
@@ -16,7 +16,7 @@ import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
 import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
-import { assertNarrowWorkspace, folderInside } from "./mount-layout.ts";
+import { assertNarrowWorkspace, folderInside, repositoryOutside } from "./mount-layout.ts";
 import { seatbeltProfile } from "./seatbelt-profile.ts";
 
 /** Timeout of the probe, ms. */
@@ -45,7 +45,8 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     const limits = deps.limits();
     const repository = findRepository(workspace);
     const common = repository?.commonDir ?? null;
-    const outside = common !== null && !isBelow(workspace, common) ? [common] : [];
+    const outside = repositoryOutside(workspace);
+    const masked = await deps.masked(outside);
     const ofRepository =
       common === null ? [] : ["hooks", "config", "config.worktree", "info/attributes", "commondir"].map((name) => join(common, name));
     const scratch = makeTemporaryFolder("command");
@@ -60,6 +61,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         dataDir: existsSync(deps.dataDir) ? realpathSync(deps.dataDir) : deps.dataDir,
         writable: outside,
         protectedPaths: [...deps.protectedPaths().map((path) => (path.startsWith("/") ? path : join(workspace, path))), ...ofRepository],
+        masked,
         readable: deps.readable?.() ?? [],
         proxyPort,
       });

@@ -4,6 +4,7 @@ import { type ContainerDeps } from "../../../agent-server/sandbox/container/cont
 import { SandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
 import type { SandboxLimits } from "../../../agent-server/sandbox/shell-provider.ts";
 import type { SandboxFixture } from "../sandbox/fixture.ts";
+import { masksOf } from "../sandbox/masks.ts";
 import { smallImage } from "../setup/engine.mjs";
 
 /** Settings of `config/sandbox.yaml` as they would be read, with small limits. */
@@ -33,6 +34,7 @@ export function openContainer(
     hostId: "host_tests",
     hostAlive: (hostId) => hostId === "host_tests",
     protectedPaths: () => fixture.protectedPaths,
+    masked: masksOf(fixture),
     env: { DOCKER_HOST: host },
     home: "/nonexistent",
     platform: process.platform,

@@ -15,7 +15,15 @@ describe("read-only mounts of a container", () => {
   afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
   const readOnly = (protectedPaths: string[] = [".git/hooks", ".git/config"]) =>
-    planMounts({ workspace, protectedPaths, hidden: [], platform: process.platform })
+    planMounts({
+      workspace,
+      protectedPaths,
+      hidden: [],
+      masked: { files: [], folders: [] },
+      maskOf: (path: string) => path,
+      maskFolder: "/none",
+      platform: process.platform,
+    })
       .mounts.filter(({ ReadOnly: isReadOnly }) => isReadOnly)
       .map(({ Target: target }) => target.slice(workspace.length + 1))
       .toSorted();

@@ -33,6 +33,13 @@ describe("config/sandbox.yaml", () => {
     expect(limitsOf(settings).memoryBytes).toBe(268_435_456);
   });
 
+  it("names secret files that commands may read, none as shipped", () => {
+    expect(createSandboxSettings({ configDir, dataDir }).read().value.readable_secrets).toEqual([]);
+    const patterns = [".env.test", "test/fixtures/*.key", ".env/**", "a..b/.env"];
+    writeSettings(`readable_secrets: ${JSON.stringify(patterns)}\n`);
+    expect(createSandboxSettings({ configDir, dataDir }).read()).toMatchObject({ value: { readable_secrets: patterns }, problem: null });
+  });
+
   it("keeps a shipped limit that the user's file does not name", () => {
     const shipped = join(dataDir, "shipped");
     mkdirSync(shipped);
@@ -49,6 +56,10 @@ describe("config/sandbox.yaml", () => {
     ["an engine that is none", "engine: docker.sock\n", "engine"],
     ["a limit that is none", "memory_bytes: 0\n", "memory_bytes"],
     ["a limit as text", 'cpus: "all"\n', "cpus"],
+    ["everything but one secret", "readable_secrets: ['!.env']\n", "readable_secrets"],
+    ["a secret above the workspace", "readable_secrets: ['a/../../x']\n", "readable_secrets"],
+    ["a secret of the home folder", "readable_secrets: ['~/.ssh/id']\n", "readable_secrets"],
+    ["a secret of the machine", "readable_secrets: [/etc/shadow]\n", "readable_secrets"],
     ["anchors that grow", "a: &a [x]\nb: [*a, *a]\n", "sandbox.yaml"],
   ])("of the user with %s blocks commands and names the error", (_name, text, where) => {
     writeSettings(text);

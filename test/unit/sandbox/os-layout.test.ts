@@ -7,6 +7,9 @@ import { installAdvice } from "../../../agent-server/sandbox/os/setup-advice.ts"
 import { findMisplacedMount, type Mount, workspaceMounts } from "../../../agent-server/sandbox/os/mount-layout.ts";
 import { seccompFilter } from "../../../agent-server/sandbox/os/seccomp.ts";
 
+const nothing = { files: [], folders: [] };
+const maskFolder = "/tmp/lancelot-masks-1-x";
+
 let outer: string;
 let workspace: string;
 beforeEach(() => {
@@ -22,7 +25,7 @@ describe("mounts of a workspace", () => {
   const kinds = (mounts: readonly Mount[]) => mounts.map(({ kind, path }) => `${kind} ${path.slice(workspace.length)}`);
 
   it("are the workspace, each folder above a protected path, and that path read-only", () => {
-    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b/c"]);
+    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b/c"], nothing);
     expect(kinds(mounts).filter((one) => !one.includes(".git"))).toEqual(["write ", "write /a", "write /a/b", "read /a/b/c"]);
     expect(kinds(mounts)).toContain("read /.git/hooks");
     expect(missing.map((path) => path.slice(workspace.length))).toEqual(
@@ -31,15 +34,31 @@ describe("mounts of a workspace", () => {
   });
 
   it("exclude paths below read-only ones, and list the first missing one", () => {
-    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b", "a/b/c", "a/new/deep/file"]);
+    const { mounts, missing } = workspaceMounts(workspace, "/nowhere", ["a/b", "a/b/c", "a/new/deep/file"], nothing);
     expect(kinds(mounts).filter((one) => one.includes("/a"))).toEqual(["write /a", "read /a/b", "read /a/new"]);
     expect(missing).toContain(join(workspace, "a/new"));
   });
 
   it("skip links, outside paths, and the workspace itself", () => {
     symlinkSync("/etc", join(workspace, "link"));
-    const before = workspaceMounts(workspace, "/nowhere", []).mounts;
-    expect(workspaceMounts(workspace, "/nowhere", ["link", "link/passwd", "../x", "/etc/passwd", ".", workspace]).mounts).toEqual(before);
+    const before = workspaceMounts(workspace, "/nowhere", [], nothing).mounts;
+    const paths = ["link", "link/passwd", "../x", "/etc/passwd", ".", workspace];
+    expect(workspaceMounts(workspace, "/nowhere", paths, nothing).mounts).toEqual(before);
+  });
+
+  it("hide secret files in read-only folders too, and nothing below a hidden folder", () => {
+    const at = (...paths: string[]) => paths.map((path) => join(workspace, path));
+    mkdirSync(join(workspace, ".ssh/keys"), { recursive: true });
+    for (const path of [".env", ".git/hooks/.env", ".ssh/keys/id"]) writeFileSync(join(workspace, path), "");
+    symlinkSync(".env", join(workspace, "link.env"));
+    const masked = {
+      files: at(".env", ".git/hooks/.env", ".ssh/keys/id", "link.env", "gone.env", "a"),
+      folders: at(".ssh", ".ssh/keys", "gone"),
+    };
+    const { mounts } = workspaceMounts(workspace, "/nowhere", [".ssh/keys/id", ".git/hooks"], masked);
+    expect(kinds(mounts).filter((one) => /^(mask|hide)/.test(one))).toEqual(["mask /.env", "hide /.ssh", "mask /.git/hooks/.env"]);
+    expect(kinds(mounts)).toContain("read /.git/hooks");
+    expect(kinds(mounts).filter((one) => one.includes(".ssh/"))).toEqual([]);
   });
 });
 
@@ -48,7 +67,9 @@ describe("verification of the kernel's mounts", () => {
     { kind: "write", path: workspace },
     { kind: "write", path: join(workspace, ".git") },
     { kind: "read", path: join(workspace, ".git/hooks") },
+    { kind: "mask", path: join(workspace, ".git/hooks/.env") },
   ];
+  const secret = () => join(workspace, ".git/hooks/.env");
   const escaped = (path: string) => path.replaceAll(" ", String.raw`\040`);
   const line = (root: string, path: string, device = "254:0") => `1 1 ${device} ${escaped(root)} ${escaped(path)} rw - ext4 /dev/vda rw`;
   const usual = (more: string[] = [], without: string[] = []) =>
@@ -58,12 +79,12 @@ describe("verification of the kernel's mounts", () => {
       line("/", "/tmp"),
       ...mounts()
         .filter(({ path }) => !without.includes(path))
-        .map(({ path }) => line(`/disk${path}`, path)),
+        .map(({ path, kind }) => (kind === "mask" ? line(`${maskFolder}/mask-0-0`, path, "0:5") : line(`/disk${path}`, path))),
       ...more,
     ].join("\n");
 
   it("accepts the intended mounts", () => {
-    expect(findMisplacedMount(usual(), workspace, mounts(), [])).toBeNull();
+    expect(findMisplacedMount(usual(), workspace, mounts(), [], maskFolder)).toBeNull();
   });
 
   it.each<[string, () => string, RegExp]>([
@@ -82,8 +103,10 @@ describe("verification of the kernel's mounts", () => {
     ],
     ["a protected folder that is not mounted", () => usual([], [join(workspace, ".git/hooks")]), /hooks is missing/],
     ["no workspace", () => line("/", "/"), /workspace is missing/],
+    ["a secret file that is not masked", () => usual([], [secret()]), /\.env is missing/],
+    ["a secret file that shows itself", () => usual([line(`/disk${secret()}`, secret())], [secret()]), /shows/],
   ])("detects: %s", (_name, text, message) => {
-    expect(findMisplacedMount(text(), workspace, mounts(), [])).toMatch(message);
+    expect(findMisplacedMount(text(), workspace, mounts(), [], maskFolder)).toMatch(message);
   });
 });
 
