@@ -36,7 +36,8 @@ export function lineValues(text: string, name: string): NamedValue[] {
     const line = lines[at] ?? "";
     if (line === "") continue;
     const isComment = comment.test(line);
-    const content = line.replace(comment, "");
+    // The item of a list in YAML.
+    const content = line.replace(comment, "").replace(/^-\s+/, "");
     const found = assignment.exec(content);
     if (isComment && (found === null || /\s/.test(content.slice(0, content.indexOf(found[1] ?? "") + (found[1]?.length ?? 0))))) continue;
     readMarkup(content, values);

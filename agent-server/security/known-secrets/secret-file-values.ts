@@ -1,5 +1,4 @@
 import { basename } from "node:path";
-import { parseAllDocuments } from "yaml";
 import { secretKeyKind } from "../secret-names.ts";
 import { lineValues, type NamedValue } from "./line-values.ts";
 import { isTrivialValue } from "./trivial-values.ts";
@@ -43,7 +42,7 @@ function readText(text: string, name: string, add: Add, depth: number): void {
     if (label.includes("PRIVATE KEY")) for (const line of keyLines(body)) add(line, "private-key");
     return "";
   });
-  for (const named of [...structuredValues(rest, name), ...lineValues(rest, name)]) readValue(named, add, depth);
+  for (const named of [...leavesOf(rest), ...lineValues(rest, name)]) readValue(named, add, depth);
 }
 
 /** The lines of a key, without its headers and without a short last line. */
@@ -100,21 +99,16 @@ function decodedText(value: string): string | null {
   return /^[\t\r\n\x20-\x7e]{6,}$/.test(text) ? text : null;
 }
 
-/** The leaves of a JSON or YAML document, each with the nearest name above it. */
-function structuredValues(text: string, name: string): NamedValue[] {
-  const isYaml = /\.ya?ml$/.test(name) || name === "config" || name === "kubeconfig";
-  if (!isYaml && !/^\s*[[{]/.test(text)) return [];
+/** The leaves of a JSON document, each with the nearest name above it. Other formats are read by their lines, which hostile files cannot slow. */
+function leavesOf(text: string): NamedValue[] {
+  if (!/^\s*[[{]/.test(text)) return [];
+  const values: NamedValue[] = [];
   try {
-    const documents: unknown[] = isYaml
-      ? parseAllDocuments(text, { logLevel: "silent" }).map((one) => one.toJS() as unknown)
-      : [JSON.parse(text)];
-    const values: NamedValue[] = [];
-    collectLeaves(documents, null, values, 0);
-    return values;
+    collectLeaves(JSON.parse(text), null, values, 0);
   } catch {
     // The lines of a file that is no valid document are still read.
-    return [];
   }
+  return values;
 }
 
 function collectLeaves(node: unknown, key: string | null, into: NamedValue[], depth: number): void {

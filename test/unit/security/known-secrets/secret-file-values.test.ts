@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { secretFileValues } from "../../../../agent-server/security/known-secrets/secret-file-values.ts";
+import { processorMs } from "../../../support/processor-time.ts";
 import { token } from "../../../support/secret-samples.ts";
 
 const valuesOf = (path: string, text: string): string[] => secretFileValues(path, Buffer.from(text)).map(({ value }) => value);
@@ -119,6 +120,30 @@ describe("values of a secret file", () => {
       { value: "x7Kp2Lm9", kind: "api-key" },
       { value: "Qw81Er52", kind: "secret" },
     ]);
+  });
+
+  it.each([
+    '"',
+    `"'`,
+    'a="b',
+    "<a>b",
+    "a=b;",
+    "a://b:c@",
+    'A="\n',
+    "[",
+    '{"a":',
+    "- ",
+    "a: &a [*a",
+    '\\"',
+    "machine password ",
+    "QUJDREVG",
+  ])("are read in milliseconds from a large file of: %s", (unit) => {
+    const file = Buffer.from(unit.repeat(Math.ceil(300_000 / unit.length)));
+    for (const path of ["x.env", "x.yaml", ".netrc", ".pgpass"]) {
+      const start = processorMs();
+      secretFileValues(path, file);
+      expect(processorMs() - start).toBeLessThan(3_000);
+    }
   });
 
   it("never fails, whatever the file holds", () => {
