@@ -7,6 +7,8 @@ import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os-sandbox.ts";
+import { createSecretIndex } from "../workspace/workspace.ts";
+import { createSecretLearner } from "./learn-secrets.ts";
 import { createSecretMasks } from "./secret-masks.ts";
 import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
 import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
@@ -25,6 +27,8 @@ export interface SandboxDeps {
   readonly hostId: string;
   readonly hostAlive: (hostId: string) => boolean;
   readonly governance: Pick<Governance, "judgeName" | "judgeUrl" | "resolvePath">;
+  /** Receives the secret files of the workspace before a command runs; redaction then finds their values. */
+  readonly learnSecrets: (path: string, bytes: Uint8Array) => void;
   readonly ledger: Pick<Ledger, "record">;
   readonly flag: (name: FlagName) => boolean;
   /** The user's environment, which names an engine and the language. Commands receive nothing else of it. */
@@ -50,8 +54,16 @@ const decisive = [
   ".devcontainer.json",
 ];
 
+export interface Sandbox {
+  readonly shells: readonly ShellProvider[];
+  readonly control: SandboxControl;
+  /** Makes the values of the workspace's secret files known to redaction. Call it before a command runs. */
+  readonly learnSecrets: () => Promise<void>;
+  close(): Promise<void>;
+}
+
 /** The sandboxes for one workspace's commands in order of preference, and the user's controls (requirement T2). */
-export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvider[]; control: SandboxControl; close(): Promise<void> } {
+export function createSandbox(deps: SandboxDeps): Sandbox {
   const { workspace, dataDir, configDir, env, log, governance, ledger } = deps;
   const settings = createSandboxSettings({ configDir, dataDir });
   const protectedPaths = () => decisive.filter((path) => [path, `${path}/x`].some((name) => governance.judgeName(name) === "protected"));
@@ -63,7 +75,8 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
     );
   };
   const egress = createEgressProxy({ judge: governance.judgeUrl, onConnection, log });
-  const masked = createSecretMasks({ workspace, dataDir, governance, settings });
+  const index = createSecretIndex({ workspace, governance, hidden: [dataDir], now: Date.now });
+  const masked = createSecretMasks({ workspace, index, settings });
   const container = createContainerShell({
     ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, masked, egress },
     hostId: deps.hostId,
@@ -96,6 +109,7 @@ export function createSandbox(deps: SandboxDeps): { shells: readonly ShellProvid
       restart: () => container.restart(),
       onChange: container.onChange,
     },
+    learnSecrets: createSecretLearner({ workspace, index, learn: deps.learnSecrets, log }),
     close: () => egress.close(),
   };
 }

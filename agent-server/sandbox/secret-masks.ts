@@ -1,9 +1,8 @@
 import { closeSync, existsSync, ftruncateSync, futimesSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
-import type { Governance } from "../governance/governance.ts";
 import type { ConfigFile } from "../storage/storage.ts";
-import { createSecretIndex, globFilter } from "../workspace/workspace.ts";
+import { globFilter, type SecretIndex } from "../workspace/workspace.ts";
 import type { SandboxSettings } from "./sandbox-settings.ts";
 
 /** Absolute paths that commands must neither read nor write. */
@@ -21,8 +20,7 @@ export type FindMasked = (others: readonly string[]) => Promise<MaskedPaths>;
 export interface SecretMaskDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
-  readonly dataDir: string;
-  readonly governance: Pick<Governance, "judgeName" | "resolvePath">;
+  readonly index: Pick<SecretIndex, "find">;
   readonly settings: ConfigFile<SandboxSettings>;
 }
 
@@ -32,8 +30,7 @@ const maxMasks = 1_000;
 const clockTick = 100;
 
 export function createSecretMasks(deps: SecretMaskDeps): FindMasked {
-  const { workspace, governance, settings } = deps;
-  const index = createSecretIndex({ workspace, governance, hidden: [deps.dataDir], now: Date.now });
+  const { workspace, index, settings } = deps;
   return async (others) => {
     const readable = settings.read().value.readable_secrets.map((glob) => globFilter(glob));
     const found = await index.find({ others, isReadable: (path) => readable.some((matches) => matches(path)) });

@@ -58,7 +58,7 @@ export { type ChangeClass, classesOf } from "./tasks/change-class.ts";
 export { ignoredPaths } from "./tasks/ignored-paths.ts";
 export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
-export { createSecretIndex } from "./tasks/secret-index.ts";
+export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
 export type { OverlayLayer, OverlayView } from "./tasks/types.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";

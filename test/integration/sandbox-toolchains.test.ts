@@ -31,6 +31,7 @@ it("a program that a tool manager keeps in the home folder runs in the OS sandbo
       judgeUrl: () => ({ verdict: "deny", host: "", rule: { id: "x", source: "policy", message: "No." }, alternatives: [] }),
     },
     ledger: { record: () => "r" },
+    learnSecrets: () => undefined,
     flag: () => false,
     env: { PATH: `${programs}:/usr/bin:/bin`, DOCKER_HOST: "unix:///nonexistent" },
     home,

@@ -8,6 +8,8 @@ export interface CommandServices {
   readonly runOnProvider: RunOnProvider;
   readonly redactor: Pick<Redactor, "text" | "inspect">;
   readonly limits: () => { readonly timeoutMs: number; readonly outputBytes: number };
+  /** Makes the values of the workspace's secret files known to redaction. Call it before a command runs. */
+  readonly learnSecrets: () => Promise<void>;
   /** Why commands cannot run now; null when they can. */
   readonly problem: () => string | null;
   /** True when the command needs the network and the user's flag allows it. */

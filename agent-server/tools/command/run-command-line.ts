@@ -73,6 +73,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     watch: "workspace",
     needsReviewedFiles: true,
     async run({ receiptId }) {
+      await commands.learnSecrets();
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
         redactor: scope.placeholders?.secrets ?? commands.redactor,

@@ -1,6 +1,7 @@
 import { productPaths } from "../../../agent-server/paths.ts";
 import { createPathPolicy } from "../../../agent-server/governance/policy/path-policy.ts";
 import { createSandboxSettings } from "../../../agent-server/sandbox/sandbox-settings.ts";
+import { createSecretIndex } from "../../../agent-server/workspace/workspace.ts";
 import { createSecretMasks, type FindMasked } from "../../../agent-server/sandbox/secret-masks.ts";
 
 /** The secret files of a workspace by the shipped path rules, and the data folder's own sandbox.yaml. */
@@ -9,8 +10,7 @@ export function masksOf({ workspace, dataDir }: { readonly workspace: string; re
   const { judgeName, resolve } = createPathPolicy({ workspace, dataDir, configDir });
   return createSecretMasks({
     workspace,
-    dataDir,
-    governance: { judgeName, resolvePath: resolve },
+    index: createSecretIndex({ workspace, governance: { judgeName, resolvePath: resolve }, hidden: [dataDir], now: Date.now }),
     settings: createSandboxSettings({ configDir, dataDir }),
   });
 }

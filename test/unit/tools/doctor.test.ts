@@ -197,7 +197,10 @@ describe("where commands run", () => {
       },
     };
     const fixture = createToolsFixture({
-      given: { sandbox: { shells: [plainShell("container", { place: "container" })], control }, emit: (topic) => void topics.push(topic) },
+      given: {
+        sandbox: { shells: [plainShell("container", { place: "container" })], control, learnSecrets: () => Promise.resolve() },
+        emit: (topic) => void topics.push(topic),
+      },
     });
     const { sandbox: at } = fixture.tools.routing;
     for (const name of ["build", "cancelBuild", "restart"] as const) expect((await at[name]()).engine?.name).toBe("docker");
