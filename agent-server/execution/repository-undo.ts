@@ -99,7 +99,7 @@ function titleOf(move: Move): string {
     case "commit":
       return `the commit ${shortHash(move.after)} on ${branchName(move.ref)}`;
     case "branch":
-      return `the branch ${branchName(move.ref)}`;
+      return move.ref.startsWith("refs/tags/") ? `the tag ${move.ref.slice("refs/tags/".length)}` : `the branch ${branchName(move.ref)}`;
     case "checkout":
       return `the checkout of ${nameOfHead(move.to)}`;
     case "clone":
@@ -168,7 +168,8 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
   const list = { input: `${paths.join("\0")}\0`, author: author(git) };
   if (before === null) await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
   else await git.run("update-ref", ["-m", "undo of a commit", ref, before, after], undefined, { author: author(git) });
-  if (checkedOut !== ref) return true;
+  // An empty list would mean all files.
+  if (checkedOut !== ref || paths.length === 0) return true;
   // Only the index is reset: the working tree keeps the changes of the commit.
   const fromList = ["--pathspec-from-file=-", "--pathspec-file-nul"];
   if (before === null) await git.run("rm", ["--cached", "--quiet", "--ignore-unmatch", ...fromList], undefined, list);

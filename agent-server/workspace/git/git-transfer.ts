@@ -110,12 +110,20 @@ const ownVariables = [
   "TMP",
 ];
 
-/** Received objects are checked. Harmless mistakes of old git versions are accepted. */
+/** Harmless mistakes of old git versions that the check of received objects accepts. */
+export const acceptedMistakes: readonly string[] = [
+  "badTimezone",
+  "missingSpaceBeforeDate",
+  "zeroPaddedFilemode",
+  "missingEmail",
+  "badEmail",
+  "missingNameBeforeEmail",
+];
+
+/** Received objects are checked. */
 const fsckSettings: readonly Setting[] = [
   ["transfer.fsckObjects", "true"],
-  ...["badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode", "missingEmail", "badEmail", "missingNameBeforeEmail"].map(
-    (id): Setting => [`fetch.fsck.${id}`, "ignore"],
-  ),
+  ...acceptedMistakes.map((id): Setting => [`fetch.fsck.${id}`, "ignore"]),
 ];
 
 /** Restricts https to the address that was checked: no redirects and no prompts. */

@@ -1,0 +1,377 @@
+// @module-tag sandbox
+import { appendFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createViewFixture, repositoryState, type ViewFixture } from "../support/tools/view-fixture.ts";
+
+let base = "";
+let view: ViewFixture;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-import-")));
+});
+afterEach(async () => {
+  await view.closeView();
+  view.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+const open = async (options: Omit<Parameters<typeof createViewFixture>[0], "base"> = {}): Promise<void> => {
+  view = await createViewFixture({ base, ...options });
+};
+const head = () => view.git("rev-parse", "HEAD").trim();
+const subjects = (ref = "HEAD") => view.git("log", "--format=%s", ref).trim().split("\n");
+const commitInView = (path: string, content: string, message: string): string => {
+  view.writeInView(path, content);
+  view.inView("add", path);
+  view.inView("commit", "-qm", message);
+  return view.inView("rev-parse", "HEAD").trim();
+};
+
+describe("commits of a task", () => {
+  it("imports a commit, sets the index of its files, and undoes it exactly", async () => {
+    await open();
+    view.write("staged.txt", "of the owner\n");
+    view.git("add", "staged.txt");
+    const before = repositoryState(view);
+    const first = head();
+    const commit = commitInView("a.txt", "two\n", "Second\n\nBody");
+    const work = await view.readWork();
+    expect(work).toMatchObject({
+      refs: [{ ref: "refs/heads/main", before: first, after: commit, kind: "moved" }],
+      refused: [],
+      commits: [
+        { hash: commit, subject: "Second", message: "Second\n\nBody", author: "The Owner <owner@example.invalid>", paths: ["a.txt"] },
+      ],
+      paths: ["a.txt"],
+      dropped: [],
+    });
+    expect(repositoryState(view)).toEqual(before);
+    view.accept(work);
+    expect(await view.importWork(work)).toMatchObject({ head: "same", refs: [{ after: commit }] });
+    expect(head()).toBe(commit);
+    expect(view.git("status", "--porcelain")).toBe("A  staged.txt\n");
+    view.git("fsck", "--strict", "--no-dangling");
+    expect((await view.readWork()).refs).toEqual([]);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+    expect(view.git("status", "--porcelain")).toBe(" M a.txt\nA  staged.txt\n");
+  });
+
+  it("imports several commits with added, removed, renamed, executable and linked files", async () => {
+    await open();
+    const before = repositoryState(view);
+    commitInView("new/deep/c.txt", "c\n", "Add");
+    view.inView("mv", "a.txt", "dir/moved.txt");
+    view.inView("rm", "-q", "dir/b.txt");
+    view.inView("commit", "-qm", "Move");
+    view.inView("update-index", "--chmod=+x", "new/deep/c.txt");
+    const last = (view.inView("commit", "-qm", "Mode"), view.inView("rev-parse", "HEAD").trim());
+    view.inView("checkout", "-q", "--", ".");
+    const work = await view.readWork();
+    expect(work.commits.map(({ subject }) => subject)).toEqual(["Mode", "Move", "Add"]);
+    expect(work.paths).toEqual(["a.txt", "dir/b.txt", "dir/moved.txt", "new/deep/c.txt"]);
+    view.accept(work);
+    await view.importWork(work);
+    expect(head()).toBe(last);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports an amended commit only when that is allowed, and undoes it", async () => {
+    await open();
+    const before = repositoryState(view);
+    view.writeInView("a.txt", "amended\n");
+    view.inView("commit", "-qa", "--amend", "-m", "Amended");
+    const work = await view.readWork();
+    expect(work.refs).toMatchObject([{ kind: "rewritten" }]);
+    expect(await view.importWork(work)).toMatchObject({ refs: [] });
+    expect(repositoryState(view)).toEqual(before);
+    view.accept(work);
+    await view.importWork(work, { allowRewrite: true });
+    expect(subjects()).toEqual(["Amended"]);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports a rebase, whose old commits stay in the reflog", async () => {
+    await open({
+      prepare: ({ git, write }) => {
+        git("checkout", "-q", "-b", "side");
+        write("side.txt", "side\n");
+        git("add", ".");
+        git("commit", "-qm", "Side");
+        git("checkout", "-q", "main");
+        write("a.txt", "main\n");
+        git("commit", "-qam", "Main");
+        git("checkout", "-q", "side");
+      },
+    });
+    const before = repositoryState(view);
+    const old = head();
+    view.inView("rebase", "-q", "main");
+    const work = await view.readWork();
+    expect(work.refs).toMatchObject([{ ref: "refs/heads/side", kind: "rewritten", before: old }]);
+    expect(work.commits.map(({ subject }) => subject)).toEqual(["Side"]);
+    // The rebase also brought the file of main, which no new commit changes.
+    view.write("a.txt", "main\n");
+    await view.importWork(work, { allowRewrite: true });
+    expect(subjects()).toEqual(["Side", "Main", "First"]);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(view.git("reflog", "show", "--format=%H", "side")).toContain(old);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports a merge of a branch that the task made, a new tag and the branch", async () => {
+    await open();
+    const before = repositoryState(view);
+    view.inView("checkout", "-q", "-b", "topic/one");
+    const topic = commitInView("topic.txt", "t\n", "Topic");
+    view.inView("checkout", "-q", "main");
+    commitInView("a.txt", "main\n", "Main");
+    view.inView("merge", "-q", "--no-ff", "-m", "Merge", "topic/one");
+    view.inView("tag", "-a", "-m", "annotated", "v1");
+    view.inView("tag", "light", "topic/one");
+    const work = await view.readWork();
+    expect(Object.fromEntries(work.refs.map(({ ref, kind }) => [ref, kind]))).toEqual({
+      "refs/heads/main": "moved",
+      "refs/heads/topic/one": "new",
+      "refs/tags/light": "new",
+      "refs/tags/v1": "new",
+    });
+    view.accept(work);
+    expect(await view.importWork(work)).toMatchObject({ head: "same" });
+    expect(subjects().sort()).toEqual(["First", "Main", "Merge", "Topic"]);
+    expect(view.git("rev-parse", "topic/one").trim()).toBe(topic);
+    expect(view.git("cat-file", "-t", "v1").trim()).toBe("tag");
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("follows a branch that the task created once its files are in place, and goes back by undo", async () => {
+    await open();
+    const before = repositoryState(view);
+    view.inView("checkout", "-q", "-b", "feature");
+    const commit = commitInView("f.txt", "f\n", "Feature");
+    const work = await view.readWork();
+    expect(work.head).toMatchObject({ before: { ref: "refs/heads/main" }, after: { ref: "refs/heads/feature", commit } });
+    view.accept(work);
+    expect(await view.importWork(work)).toMatchObject({ head: "switched" });
+    expect(view.git("symbolic-ref", "HEAD").trim()).toBe("refs/heads/feature");
+    expect(head()).toBe(commit);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+    expect(view.git("status", "--porcelain")).toBe("?? f.txt\n");
+  });
+
+  it("imports the branch alone when the files differ, or when HEAD moved meanwhile", async () => {
+    await open();
+    view.inView("checkout", "-q", "-b", "feature");
+    const commit = commitInView("f.txt", "f\n", "Feature");
+    const work = await view.readWork();
+    view.write("f.txt", "other\n");
+    expect(await view.importWork(work)).toMatchObject({ head: "elsewhere" });
+    expect(view.git("symbolic-ref", "HEAD").trim()).toBe("refs/heads/main");
+    expect(view.git("rev-parse", "feature").trim()).toBe(commit);
+    expect(view.git("status", "--porcelain")).toBe("?? f.txt\n");
+  });
+
+  it("switches to a new branch without commits", async () => {
+    await open();
+    const before = repositoryState(view);
+    view.inView("checkout", "-q", "-b", "empty");
+    const work = await view.readWork();
+    expect(work).toMatchObject({ refs: [{ ref: "refs/heads/empty", kind: "new" }], commits: [] });
+    expect(await view.importWork(work)).toMatchObject({ head: "switched" });
+    expect(view.git("symbolic-ref", "HEAD").trim()).toBe("refs/heads/empty");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports the first commit of a repository", async () => {
+    await open({ empty: true });
+    const before = repositoryState(view);
+    const commit = commitInView("a.txt", "one\n", "First");
+    const work = await view.readWork();
+    expect(work.refs).toMatchObject([{ ref: "refs/heads/main", before: null, after: commit, kind: "new" }]);
+    view.accept(work);
+    expect(await view.importWork(work)).toMatchObject({ head: "same" });
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+    expect(view.git("status", "--porcelain")).toBe("?? a.txt\n");
+  });
+
+  it("imports into a linked work tree, and moves no branch of another one", async () => {
+    await open({ linked: true });
+    const common = join(base, "proj/.git");
+    const before = repositoryState(view, common);
+    const commit = commitInView("a.txt", "linked\n", "Linked");
+    view.inView("update-ref", "refs/heads/other", commit);
+    const work = await view.readWork();
+    expect(work.dropped).toEqual([]);
+    view.accept(work);
+    expect(await view.importWork(work)).toMatchObject({ head: "same" });
+    expect(view.git("rev-parse", "linked").trim()).toBe(commit);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view, common)).toEqual(before);
+    view.inView("update-ref", "refs/heads/main", commit);
+    const more = await view.readWork();
+    await expect(view.importWork(more)).rejects.toMatchObject({ code: "conflict", data: { ref: "refs/heads/main" } });
+    expect(repositoryState(view, common)).toEqual(before);
+  });
+});
+
+describe("an import that meets work of the owner", () => {
+  const ownerCommits = (): void => {
+    view.write("owner.txt", "owner\n");
+    view.git("add", "owner.txt");
+    view.git("commit", "-qm", "Owner");
+  };
+
+  it("imports nothing when the branch moved before or after the commits were read", async () => {
+    await open();
+    commitInView("a.txt", "two\n", "Second");
+    const read = await view.readWork();
+    ownerCommits();
+    const before = repositoryState(view);
+    await expect(view.importWork(read)).rejects.toMatchObject({ code: "conflict", data: { ref: "refs/heads/main" } });
+    expect(await view.readWork()).toMatchObject({ refs: [], refused: [{ ref: "refs/heads/main", problem: "changed outside" }] });
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports a commit that continues the owner's own", async () => {
+    await open();
+    ownerCommits();
+    const commit = commitInView("a.txt", "two\n", "Second");
+    const work = await view.readWork();
+    expect(work.refs).toMatchObject([{ kind: "moved", after: commit }]);
+    expect(subjects()).toEqual(["Owner", "First"]);
+  });
+
+  it("reports neither the owner's commits nor branches as the task's", async () => {
+    await open();
+    view.inView("pack-refs", "--all");
+    ownerCommits();
+    view.git("branch", "owners");
+    view.git("tag", "owned");
+    const work = await view.readWork();
+    expect(work).toMatchObject({ refs: [], refused: [], commits: [] });
+  });
+
+  it("keeps other staged content of a file, and imports when the same is staged", async () => {
+    await open();
+    commitInView("a.txt", "two\n", "Second");
+    const work = await view.readWork();
+    view.write("a.txt", "of the owner\n");
+    view.git("add", "a.txt");
+    const before = repositoryState(view);
+    await expect(view.importWork(work)).rejects.toMatchObject({ code: "conflict" });
+    expect(repositoryState(view)).toEqual(before);
+    view.write("a.txt", "two\n");
+    view.git("add", "a.txt");
+    const staged = repositoryState(view);
+    await view.importWork(work);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(staged);
+  });
+
+  it("imports nothing while a merge is in progress, and undoes nothing that the owner built on", async () => {
+    await open();
+    commitInView("a.txt", "two\n", "Second");
+    const work = await view.readWork();
+    writeFileSync(view.path(".git/MERGE_HEAD"), `${head()}\n`);
+    await expect(view.importWork(work)).rejects.toMatchObject({ code: "conflict" });
+    rmSync(view.path(".git/MERGE_HEAD"));
+    view.accept(work);
+    await view.importWork(work);
+    ownerCommits();
+    const before = repositoryState(view);
+    expect(await view.undo()).toHaveLength(1);
+    expect(repositoryState(view)).toEqual(before);
+  });
+});
+
+describe("what else a task writes in .git", () => {
+  it("is named and not taken over", async () => {
+    await open();
+    const before = repositoryState(view);
+    view.inView("config", "core.fsmonitor", "touch /tmp/pwned");
+    view.writeInView(".git/hooks/post-checkout", "#!/bin/sh\ntouch /tmp/pwned\n");
+    appendFileSync(view.viewPath(".git/info/exclude"), "*.txt\n");
+    view.writeInView(".git/info/attributes", "* filter=x\n");
+    view.writeInView("a.txt", "stashed\n");
+    view.inView("stash", "-q");
+    view.writeInView("b.txt", "staged\n");
+    view.inView("add", "-f", "b.txt");
+    view.inView("update-ref", "refs/remotes/origin/main", "HEAD");
+    view.inView("update-ref", "refs/replace/0123456789012345678901234567890123456789", "HEAD");
+    view.inView("branch", "-q", "more");
+    view.inView("branch", "-qD", "more");
+    view.writeInView(".git/commondir", "../../other\n");
+    const work = await view.readWork();
+    expect(work.refs).toEqual([]);
+    expect(Object.fromEntries(work.dropped.map(({ what, names }) => [what, names]))).toEqual({
+      settings: ["config"],
+      hooks: ["hooks/post-checkout"],
+      "info files": ["info/attributes", "info/exclude"],
+      stash: ["refs/stash"],
+      "remote branches": ["refs/remotes/origin/main"],
+      "other refs": ["refs/replace/0123456789012345678901234567890123456789"],
+      redirection: ["commondir"],
+      "staged files": ["b.txt"],
+    });
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("names deleted branches, moved tags, commits without a branch, and a repository that is gone", async () => {
+    await open({
+      prepare: ({ git }) => {
+        git("branch", "kept");
+        git("tag", "v1");
+      },
+    });
+    view.inView("branch", "-qD", "kept");
+    view.inView("checkout", "-q", "--detach");
+    commitInView("a.txt", "two\n", "Detached");
+    view.inView("tag", "-f", "v1");
+    const work = await view.readWork();
+    expect(work.refs).toEqual([]);
+    expect(work.refused.toSorted((a, b) => (a.ref < b.ref ? -1 : 1))).toEqual([
+      { ref: "HEAD", problem: "no branch" },
+      { ref: "refs/heads/kept", problem: "deleted" },
+      { ref: "refs/tags/v1", problem: "tag moved" },
+    ]);
+    rmSync(view.viewPath(".git"), { recursive: true });
+    expect(await view.readWork()).toMatchObject({ refs: [], dropped: [{ what: "repository" }] });
+  });
+
+  it("does not name what a command only read", async () => {
+    await open();
+    view.inView("status");
+    view.inView("log");
+    view.inView("gc", "-q");
+    expect(await view.readWork()).toMatchObject({ refs: [], refused: [], dropped: [] });
+  });
+
+  it("imports after the task packed all its objects and refs", async () => {
+    await open();
+    const commit = commitInView("a.txt", "two\n", "Second");
+    view.inView("gc", "-q", "--prune=now");
+    view.inView("pack-refs", "--all");
+    const before = repositoryState(view);
+    const work = await view.readWork();
+    view.accept(work);
+    await view.importWork(work);
+    expect(head()).toBe(commit);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+});
