@@ -35,7 +35,9 @@ describe("commits of a task", () => {
     view.git("add", "staged.txt");
     const before = repositoryState(view);
     const first = head();
-    const commit = commitInView("a.txt", "two\n", "Second\n\nBody");
+    view.writeInView("a.txt", "two\n");
+    view.inView("commit", "-qm", "Second\n\nBody", "a.txt");
+    const commit = view.inView("rev-parse", "HEAD").trim();
     const work = await view.readWork();
     expect(work).toMatchObject({
       refs: [{ ref: "refs/heads/main", before: first, after: commit, kind: "moved" }],

@@ -4,6 +4,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
 import { list } from "./git-work-tree.ts";
 
+/** Timeout (ms) without output, for repositories with many files. */
 const quietMs = 120_000;
 const noMode = "000000";
 
@@ -63,8 +64,8 @@ export async function hasFiles(git: Git, entries: readonly Entry[], index: strin
   if (present.length === 0) return true;
   const input = present.map(({ name, mode, hash }) => `${mode} ${hash}\t${name}\0`).join("");
   await git.run("update-index", ["--add", "-z", "--index-info"], undefined, { input, index, quietMs });
-  const differing = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all"];
-  return (await git.run("diff", differing, undefined, { index, quietMs })) === "";
+  // Compares the content of files, since their times are not in the index yet; it fails when one differs.
+  return (await git.ask("update-index", ["--refresh"], { index, quietMs })) !== null;
 }
 
 /** Reads `--raw -z` output: what the second side has. */
@@ -79,7 +80,7 @@ function rawEntries(text: string): Entry[] {
 }
 
 /** Reads what `ls-tree -z` and `ls-files --stage -z` print. */
-function listedEntries(text: string): Entry[] {
+export function listedEntries(text: string): Entry[] {
   return text.split("\0").flatMap((entry) => {
     const [, mode, one, other, name] = /^([0-7]{6}) (\w+) ([0-9a-f]+)\t(.+)$/s.exec(entry) ?? [];
     if (mode === undefined || one === undefined || other === undefined || name === undefined) return [];

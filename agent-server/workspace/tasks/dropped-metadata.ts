@@ -19,7 +19,7 @@ const maxCompared = 1024 * 1024;
 
 /** Content that is imported or judged elsewhere, and files on which nothing depends. */
 const skipped =
-  /^(?:objects|objects\/pack|objects\/[0-9a-f]{2}|HEAD|index|packed-refs|logs|branches|description|refs|refs\/(?:heads|tags)|COMMIT_EDITMSG|FETCH_HEAD|ORIG_HEAD|MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD|gc\.log|gc\.pid|objects\/info|objects\/info\/(?:packs|commit-graphs?)|.*\.lock)$/;
+  /^(?:objects|objects\/pack|objects\/[0-9a-f]{2}|HEAD|index|packed-refs|logs|branches|description|refs|refs\/(?:heads|tags)|COMMIT_EDITMSG|FETCH_HEAD|ORIG_HEAD|MERGE_MSG|SQUASH_MSG|AUTO_MERGE|REBASE_HEAD|gc\.log|gc\.pid|info\/refs|objects\/info|objects\/info\/(?:packs|commit-graphs?)|.*\.lock)$/;
 /** Folders whose content is looked at although the folder itself means nothing. */
 const entered = /^(?:refs|objects|objects\/info)$/;
 

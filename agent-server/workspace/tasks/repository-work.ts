@@ -9,7 +9,7 @@ import { type NewCommit, readNewCommits } from "./new-commits.ts";
 import { type ImportLimits, type VerifiedObjects, verifyObjects } from "./object-quarantine.ts";
 import { compareRefs, nextBase, type RefCandidate, type RefChange, type RefProblem, type RefRefusal } from "./ref-changes.ts";
 import { inUntrustedFolder } from "./untrusted-folder.ts";
-import { differingNames, parseIndex, parseTree } from "./view-index.ts";
+import { differingNames, parseIndex, parseListing } from "./view-index.ts";
 import { atWorktree, readViewRefs } from "./view-refs.ts";
 
 /** Branches and tags of one import, and the commits that they add. */
@@ -70,7 +70,7 @@ export async function readRepositoryWork(options: ReadWorkOptions): Promise<Repo
     index: await atWorktree(folder, worktree, (inner) => Promise.resolve(inner.read("index", maxIndexBytes))),
   }));
   const { candidates, refused } = await namedCandidates(git, compareRefs(base, real, view));
-  const staged = (at: Git): Promise<DroppedMetadata[]> => stagedOnly(at, written?.index ?? null, view.head, hashBytes);
+  const staged = (at: Git): Promise<DroppedMetadata[]> => stagedOnly(git, at, written?.index ?? null, view.head, hashBytes);
   const shared = { head: { before: real.head, after: view.head }, base: nextBase(base, real, view) };
   const { commit } = view.head;
   if (view.head.ref === null && commit !== null && commit !== real.head.commit && (await git.ask("cat-file", ["-e", commit])) === null)
@@ -135,14 +135,19 @@ async function kindOf({ git }: VerifiedObjects, { ref, before, after, isCurrent 
   return isCurrent ? "rewritten" : "changed outside";
 }
 
-/** Files that the view's index has otherwise than its HEAD. */
-async function stagedOnly(git: Git, index: Buffer | null, head: Head, hashBytes: number): Promise<DroppedMetadata[]> {
+/**
+ * Files that the view's index has otherwise than its HEAD and than the user's own index.
+ * @param at a repository with the commit of HEAD
+ */
+async function stagedOnly(git: Git, at: Git, index: Buffer | null, head: Head, hashBytes: number): Promise<DroppedMetadata[]> {
   if (index === null) return [];
   const entries = parseIndex(index, hashBytes);
   if (entries === null) return [{ what: "index", names: ["index"] }];
-  const hasHead = head.commit !== null && (await git.ask("cat-file", ["-e", head.commit])) !== null;
-  if (head.commit !== null && !hasHead) return [];
-  const tree = head.commit === null ? "" : await git.run("ls-tree", ["-r", "-z", "--full-tree", head.commit], undefined, { quietMs });
-  const names = differingNames(entries, parseTree(tree));
+  if (head.commit !== null && (await at.ask("cat-file", ["-e", head.commit])) === null) return [];
+  const tree = head.commit === null ? "" : await at.run("ls-tree", ["-r", "-z", "--full-tree", head.commit], undefined, { quietMs });
+  const staged = differingNames(entries, parseListing(tree));
+  if (staged.length === 0) return [];
+  const own = parseListing(await git.run("ls-files", ["--stage", "-z"], undefined, { quietMs }));
+  const names = staged.filter((name) => entries.get(name) !== own.get(name));
   return names.length === 0 ? [] : [{ what: "staged files", names: names.slice(0, maxStaged) }];
 }

@@ -1,3 +1,5 @@
+import { listedEntries } from "../git/index-entries.ts";
+
 /** One entry as `ls-tree` has it: mode in octal and hash, or the stage of an unmerged file. */
 type Listed = Map<string, string>;
 
@@ -70,14 +72,9 @@ function hasPart(bytes: Buffer, start: number, end: number, name: string): boole
   return false;
 }
 
-/** Reads what `ls-tree -r -z` prints. */
-export function parseTree(text: string): Listed {
-  const entries: Listed = new Map();
-  for (const entry of text.split("\0")) {
-    const [, mode, hash, name] = /^([0-7]{6}) \w+ ([0-9a-f]+)\t(.+)$/s.exec(entry) ?? [];
-    if (mode !== undefined && hash !== undefined && name !== undefined) entries.set(name, `${mode} ${hash}`);
-  }
-  return entries;
+/** Reads what `ls-tree -r -z` and `ls-files --stage -z` print. */
+export function parseListing(text: string): Listed {
+  return new Map(listedEntries(text).map(({ name, mode, hash }) => [name, `${mode} ${hash}`]));
 }
 
 /** Names whose entries differ, sorted. */
