@@ -1,5 +1,5 @@
 // @module-tag sandbox
-import { appendFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -207,6 +207,42 @@ describe("commits of a task", () => {
     expect(await view.undo()).toEqual([]);
     expect(repositoryState(view)).toEqual(before);
     expect(view.git("status", "--porcelain")).toBe("?? a.txt\n");
+  });
+
+  it("imports into a repository with SHA-256", async () => {
+    await open({
+      empty: true,
+      prepare: ({ git, path }) => {
+        rmSync(path(".git"), { recursive: true });
+        git("init", "-q", "-b", "main", "--object-format=sha256");
+        git("commit", "-q", "--allow-empty", "-m", "Empty");
+      },
+    });
+    const before = repositoryState(view);
+    const commit = commitInView("a.txt", "one\n", "First");
+    expect(commit).toHaveLength(64);
+    const work = await view.readWork();
+    expect(work).toMatchObject({ refs: [{ kind: "moved", after: commit }], dropped: [] });
+    view.accept(work);
+    await view.importWork(work);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports thousands of files as one pack", async () => {
+    await open();
+    for (let index = 0; index < 2_100; index += 1) view.writeInView(`many/${index % 50}/${index}.txt`, `${index}\n`);
+    view.inView("add", ".");
+    view.inView("commit", "-qm", "Many");
+    const work = await view.readWork();
+    expect(work.paths).toHaveLength(2_100);
+    expect(await view.importWork(work)).toMatchObject({ head: "same" });
+    expect(readdirSync(view.path(".git/objects/pack")).filter((name) => name.endsWith(".pack"))).toHaveLength(1);
+    view.git("fsck", "--strict", "--no-dangling");
+    expect(view.git("diff", "--cached", "HEAD", "--name-only")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(view.git("status", "--porcelain")).toBe("");
   });
 
   it("imports into a linked work tree, and moves no branch of another one", async () => {

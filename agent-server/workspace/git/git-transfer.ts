@@ -1,11 +1,12 @@
 import { lookup } from "node:dns";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import { checkedLookup, isLoopbackHost } from "../../security/security.ts";
+import { stagingFolder, sweepStaging } from "./clone-staging.ts";
 import { gitEnvironment, ownEnvironment } from "./git.ts";
 import { gitError } from "./git-errors.ts";
 import { runGitProcess } from "./git-process.ts";
@@ -234,9 +235,11 @@ function transferError(said: string, remote: Remote): LancelotError {
   return gitError(new Error(message.replace(/^Cloning into .*$/m, "").trim()));
 }
 
-/** A temporary folder for one call, without a repository in or above it. */
+/** A temporary folder for one call, without a repository in or above it. Removes those of hosts that died. */
 export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
+  const folder = stagingFolder(tmpdir());
+  await sweepStaging(tmpdir());
+  await mkdir(folder, { mode: 0o700 });
   try {
     return await work(folder);
   } finally {

@@ -71,7 +71,7 @@ async function pathsOf(git: Git, hashes: readonly string[]): Promise<{ paths: Ma
   const paths = new Map<string, string[]>();
   if (hashes.length === 0) return { paths, problem: null };
   const args = ["--stdin", "-r", "-z", "--raw", "--root", "--no-renames", "--no-abbrev", "--diff-merges=first-parent"];
-  const parts = (await git.run("diff-tree", args, undefined, { input: hashes.map((hash) => `${hash}\n`).join(""), quietMs })).split("\0");
+  const parts = (await diffTree(git, args, hashes)).split("\0");
   let problem: RefProblem | null = null;
   let names: string[] = [];
   for (let at = 0; at < parts.length; at += 1) {
@@ -86,7 +86,20 @@ async function pathsOf(git: Git, hashes: readonly string[]): Promise<{ paths: Ma
     const mode = part.split(" ")[1] ?? "";
     names.push(name);
     if (mode === "160000") problem ??= "submodule";
-    if (/[\\\ufffd]/.test(name) || !/^(?:100644|100755|120000|160000|000000)$/.test(mode)) problem ??= "file name";
+    if (/[\\\ufffd]/.test(name)) problem ??= "file name";
   }
   return { paths, problem };
+}
+
+/** Trees that contain each other many times have more files than git may list. */
+async function diffTree(git: Git, args: readonly string[], hashes: readonly string[]): Promise<string> {
+  try {
+    return await git.run("diff-tree", args, undefined, { input: hashes.map((hash) => `${hash}\n`).join(""), quietMs });
+  } catch (error) {
+    if (error instanceof LancelotError && error.cause instanceof Error && /attempting to allocate/.test(error.cause.message))
+      throw new LancelotError("too_large", "A commit of the task changes more than a million files, so it was not imported.", {
+        cause: error,
+      });
+    throw error;
+  }
 }

@@ -27,6 +27,8 @@ const defaultLimits: ImportLimits = {
 const megabyte = 1024 * 1024;
 /** Memory that git may request at once: no commit, tree or delta needs more. Larger files are streamed. */
 const maxAllocation = 192 * megabyte;
+/** The same for reading commits, where it limits the differences of a commit to a million files. */
+const maxReading = 8 * megabyte;
 /** Timeout without output (ms), which also ends the reading of content that was compressed to hide its size. */
 const quietMs = 120_000;
 
@@ -62,11 +64,12 @@ export async function verifyObjects(of: {
   const unverified = await openPrivate(git, join(folder, "unverified"), signal);
   const packs = await copyObjects(upper, join(unverified.repository.gitDir, "objects"), limits, signal);
   const verified = await openPrivate(git, join(folder, "verified"), signal);
+  const reading = await gitOf(verified.repository, verified.repository.workTree, signal, maxReading);
   try {
     for (const pack of packs) await unverified.run("index-pack", [pack], undefined, { quietMs });
     const hashes = await newObjects(unverified, range);
     await expectSize(unverified, hashes, limits);
-    if (hashes.length === 0) return { git: verified, pack: null, count: 0 };
+    if (hashes.length === 0) return { git: reading, pack: null, count: 0 };
     const input = `${hashes.join("\n")}\n`;
     const written = await unverified.run("pack-objects", ["-q", "--window=0", join(folder, "new")], undefined, { input, quietMs });
     const pack = join(verified.repository.gitDir, "objects", "pack", `pack-${written.trim()}.pack`);
@@ -76,7 +79,7 @@ export async function verifyObjects(of: {
     const strict = `--strict=${acceptedMistakes.map((id) => `${id}=ignore`).join(",")}`;
     await verified.run("index-pack", [strict, pack], undefined, { quietMs });
     const count = (await newObjects(verified, range)).length;
-    return { git: verified, pack, count };
+    return { git: reading, pack, count };
   } catch (error) {
     throw damaged(error);
   }

@@ -143,11 +143,16 @@ async function stagedOnly(git: Git, at: Git, index: Buffer | null, head: Head, h
   if (index === null) return [];
   const entries = parseIndex(index, hashBytes);
   if (entries === null) return [{ what: "index", names: ["index"] }];
-  if (head.commit !== null && (await at.ask("cat-file", ["-e", head.commit])) === null) return [];
-  const tree = head.commit === null ? "" : await at.run("ls-tree", ["-r", "-z", "--full-tree", head.commit], undefined, { quietMs });
-  const staged = differingNames(entries, parseListing(tree));
-  if (staged.length === 0) return [];
-  const own = parseListing(await git.run("ls-files", ["--stage", "-z"], undefined, { quietMs }));
-  const names = staged.filter((name) => entries.get(name) !== own.get(name));
-  return names.length === 0 ? [] : [{ what: "staged files", names: names.slice(0, maxStaged) }];
+  try {
+    const tree = head.commit === null ? "" : await at.run("ls-tree", ["-r", "-z", "--full-tree", head.commit], undefined, { quietMs });
+    const staged = differingNames(entries, parseListing(tree));
+    if (staged.length === 0) return [];
+    const own = parseListing(await git.run("ls-files", ["--stage", "-z"], undefined, { quietMs }));
+    const names = staged.filter((name) => entries.get(name) !== own.get(name));
+    return names.length === 0 ? [] : [{ what: "staged files", names: names.slice(0, maxStaged) }];
+  } catch (error) {
+    if (!(error instanceof LancelotError) || error.code === "cancelled") throw error;
+    // HEAD has no commit that is imported, or too many files to compare.
+    return [{ what: "index", names: ["index"] }];
+  }
 }

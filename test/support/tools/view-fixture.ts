@@ -9,6 +9,7 @@ import {
   openGit,
   readRefState,
   readRepositoryWork,
+  type ReadWorkOptions,
   type RefState,
   type RepositoryWork,
 } from "../../../agent-server/workspace/workspace.ts";
@@ -24,7 +25,7 @@ export interface ViewFixture extends GitFixture {
   /** The view's `.git`. */
   readonly merged: string;
   readonly upper: string;
-  readWork(): Promise<RepositoryWork>;
+  readWork(limits?: ReadWorkOptions["limits"]): Promise<RepositoryWork>;
   /** Does in the working tree what an accepted review does. */
   accept(work: RepositoryWork): void;
   importWork(work: RepositoryWork, options?: { allowRewrite?: boolean }): Promise<ImportResult>;
@@ -112,7 +113,10 @@ async function complete(
       mkdirSync(dirname(viewPath(relative)), { recursive: true });
       writeFileSync(viewPath(relative), content);
     },
-    readWork: async () => readRepositoryWork({ git: await openGit(fixture.workspace, signal), base: start, merged, upper, signal }),
+    readWork: async (limits) => {
+      const git = await openGit(fixture.workspace, signal);
+      return readRepositoryWork({ git, base: start, merged, upper, signal, ...(limits === undefined ? {} : { limits }) });
+    },
     accept(work) {
       for (const path of work.paths) {
         rmSync(fixture.path(path), { recursive: true, force: true });
