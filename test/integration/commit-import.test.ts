@@ -1,5 +1,6 @@
 // @module-tag sandbox
-import { appendFileSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -284,6 +285,49 @@ describe("an import that meets work of the owner", () => {
     expect(repositoryState(view)).toEqual(before);
   });
 
+  it("imports nothing, and has nothing to undo, when the branch or the index changes at the last moment", async () => {
+    await open();
+    view.inView("branch", "before");
+    commitInView("a.txt", "two\n", "Second");
+    const work = await view.readWork();
+    const lock = view.path(".git/index.lock");
+    const before = repositoryState(view);
+    const onRecord = () => writeFileSync(lock, "");
+    await expect(view.importWork(work, { onRecord })).rejects.toMatchObject({ code: "conflict" });
+    rmSync(lock);
+    expect(repositoryState(view)).toEqual(before);
+    let recorded = 0;
+    const moveIt = () => {
+      recorded += 1;
+      if (recorded === 1) ownerCommits();
+    };
+    await expect(view.importWork(work, { onRecord: moveIt })).rejects.toMatchObject({ code: "conflict" });
+    expect(recorded).toBeGreaterThan(0);
+    expect(subjects()).toEqual(["Owner", "First"]);
+    expect(view.git("branch", "--list", "before")).toBe("");
+    const owners = repositoryState(view);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(owners);
+  });
+
+  it("goes back to the owner's branch when a new one cannot be completed", async () => {
+    await open();
+    view.inView("checkout", "-q", "-b", "feature");
+    commitInView("f.txt", "f\n", "Feature");
+    const work = await view.readWork();
+    view.accept(work);
+    const before = repositoryState(view);
+    let recorded = 0;
+    const onRecord = () => {
+      recorded += 1;
+      if (recorded === 3) view.git("update-ref", "refs/heads/feature", view.git("commit-tree", "-m", "x", "HEAD^{tree}").trim());
+    };
+    await expect(view.importWork(work, { onRecord })).rejects.toMatchObject({ code: "conflict" });
+    expect(view.git("symbolic-ref", "HEAD").trim()).toBe("refs/heads/main");
+    view.git("update-ref", "-d", "refs/heads/feature");
+    expect(repositoryState(view)).toEqual(before);
+  });
+
   it("imports a commit that continues the owner's own", async () => {
     await open();
     ownerCommits();
@@ -397,6 +441,46 @@ describe("what else a task writes in .git", () => {
     view.inView("log");
     view.inView("gc", "-q");
     expect(await view.readWork()).toMatchObject({ refs: [], refused: [], dropped: [] });
+  });
+
+  it("does not copy a pack that git only touched", async () => {
+    await open({
+      prepare: ({ git, write }) => {
+        write("large.bin", randomBytes(3_000_000));
+        git("add", ".");
+        git("commit", "-qm", "Large");
+        git("gc", "-q");
+      },
+    });
+    view.inView("update-index", "--add", "--cacheinfo", `100644,${view.inView("rev-parse", "HEAD:a.txt").trim()},copy.txt`);
+    view.writeInView("copy.bin", "");
+    writeFileSync(view.viewPath("copy.bin"), readFileSync(view.path("large.bin")));
+    view.inView("add", "copy.bin");
+    view.inView("commit", "-qm", "Copies");
+    expect(readdirSync(join(view.upper, "objects/pack")).some((name) => name.endsWith(".pack"))).toBe(true);
+    const limits = { files: 100, fileBytes: 10_000, objects: 100, contentBytes: 1_000_000 };
+    const work = await view.readWork(limits);
+    expect(work.commits).toMatchObject([{ subject: "Copies", paths: ["copy.bin", "copy.txt"] }]);
+  });
+
+  it("imports into a shallow clone", async () => {
+    await open({
+      prepare: ({ git, gitIn, workspace, path }) => {
+        git("commit", "-q", "--allow-empty", "-m", "Second");
+        gitIn(base, "clone", "-q", "--depth=1", `file://${workspace}`, join(base, "clone"));
+        rmSync(path(".git"), { recursive: true });
+        renameSync(join(base, "clone/.git"), path(".git"));
+        git("remote", "remove", "origin");
+      },
+    });
+    const before = repositoryState(view);
+    commitInView("a.txt", "two\n", "Third");
+    const work = await view.readWork();
+    view.accept(work);
+    await view.importWork(work);
+    expect(subjects()).toEqual(["Third", "Second"]);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
   });
 
   it("imports after the task packed all its objects and refs", async () => {

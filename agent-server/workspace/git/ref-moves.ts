@@ -1,3 +1,4 @@
+import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
 import { setEntries } from "./index-entries.ts";
 import type { Move } from "./repository-moves.ts";
@@ -15,39 +16,48 @@ export interface RefMove extends RefUpdate {
   readonly paths: readonly string[];
 }
 
-/** Moves all refs or none, each only from the value it is expected to have. @throws LancelotError when one has another value. */
+/** Stores a move before it happens. @returns what removes it again, for one that did not happen. */
+export type RecordMove = (move: Move) => () => void;
+
+/** Moves all refs or none, each only from the value it is expected to have. @throws LancelotError `conflict` when one has another. */
 export async function updateRefs(git: Git, updates: readonly RefUpdate[]): Promise<void> {
   const lines = updates.map(({ ref, before, after }) => {
     if (after === null) return `delete ${ref} ${before ?? ""}\n`;
     return before === null ? `create ${ref} ${after}\n` : `update ${ref} ${after} ${before}\n`;
   });
   const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
-  await git.run("update-ref", ["-m", "import of a task's commits", "--stdin"], undefined, { input: lines.join(""), author });
+  try {
+    await git.run("update-ref", ["-m", "import of a task's commits", "--stdin"], undefined, { input: lines.join(""), author });
+  } catch (error) {
+    if (!(error instanceof LancelotError && error.cause instanceof Error && /cannot lock ref/.test(error.cause.message))) throw error;
+    const message = "A branch was changed meanwhile, or its name collides with another one, so nothing was imported.";
+    throw new LancelotError("conflict", message, { cause: error.cause });
+  }
 }
 
 /** Records and moves refs, and sets the index entries of the one that is checked out. Everything is moved back when that fails. */
-export async function moveRefs(
-  git: Git,
-  moves: readonly RefMove[],
-  checkedOut: string | null,
-  record: (move: Move) => void,
-): Promise<void> {
+export async function moveRefs(git: Git, moves: readonly RefMove[], checkedOut: string | null, record: RecordMove): Promise<void> {
   if (moves.length === 0) return;
-  for (const { ref, before, after, paths } of moves) {
-    if (before === null && ref !== checkedOut) record({ kind: "branch", ref, after });
-    else record({ kind: "commit", ref, before, after, paths: [...paths] });
-  }
-  await updateRefs(git, moves);
+  const withdrawals = moves.map(({ ref, before, after, paths }) =>
+    record(
+      before === null && ref !== checkedOut ? { kind: "branch", ref, after } : { kind: "commit", ref, before, after, paths: [...paths] },
+    ),
+  );
   const moved = moves.find(({ ref }) => ref === checkedOut);
-  if (moved === undefined) return;
+  let isMoved = false;
   try {
-    await setEntries(git, moved.after, moved.paths);
+    await updateRefs(git, moves);
+    isMoved = true;
+    if (moved !== undefined) await setEntries(git, moved.after, moved.paths);
   } catch (error) {
     // A partial update of the index would look as if the user had staged the reverse.
-    await updateRefs(
-      git,
-      moves.map(({ ref, before, after }) => ({ ref, before: after, after: before })),
-    );
+    if (isMoved) {
+      await updateRefs(
+        git,
+        moves.map(({ ref, before, after }) => ({ ref, before: after, after: before })),
+      );
+    }
+    for (const withdraw of withdrawals) withdraw();
     throw error;
   }
 }

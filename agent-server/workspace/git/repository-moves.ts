@@ -25,7 +25,8 @@ export interface RecordedMove {
  * happened.
  */
 export interface RepositoryMoves {
-  record(of: { questId: string | null; receiptId: string; move: Move }): void;
+  /** @returns the id for `takenBack`. */
+  record(of: { questId: string | null; receiptId: string; move: Move }): number;
   /** Changes of a quest that were not undone, newest first. */
   open(questId: string): RecordedMove[];
   takenBack(id: number): void;
@@ -48,7 +49,7 @@ export function createRepositoryMoves({
   const close = db.prepare("UPDATE repository_moves SET taken_back = 1 WHERE id = ?");
   return {
     record({ questId, receiptId, move }) {
-      insert.run(workspace, questId, receiptId, JSON.stringify(move), now().toISOString());
+      return Number(insert.run(workspace, questId, receiptId, JSON.stringify(move), now().toISOString()).lastInsertRowid);
     },
     open(questId) {
       const rows = ofQuest.all(workspace, questId) as { id: number; quest_id: string | null; receipt_id: string; move: string }[];

@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { Git } from "../git/git.ts";
+import { type Git, gitOf } from "../git/git.ts";
 import { branchName, switchTo } from "../git/git-head.ts";
-import { moveRefs, type RefMove, updateRefs } from "../git/ref-moves.ts";
+import { moveRefs, type RecordMove, type RefMove, updateRefs } from "../git/ref-moves.ts";
 import { changedEntries, expectUnstaged, hasFiles } from "../git/index-entries.ts";
 import { assertNoLinks, operationInProgress } from "../git/git-repository.ts";
 import { inPrivateFolder } from "../git/git-transfer.ts";
 import { branchesOfOtherTrees, readRefState, type RefState } from "../git/ref-state.ts";
-import type { Move } from "../git/repository-moves.ts";
 import { type ImportLimits, verifyObjects } from "./object-quarantine.ts";
 import type { RefChange } from "./ref-changes.ts";
 import { knownHashes, type RepositoryWork } from "./repository-work.ts";
@@ -15,6 +14,8 @@ import { knownHashes, type RepositoryWork } from "./repository-work.ts";
 const quietMs = 120_000;
 /** More objects than this are stored as a pack, as git does. */
 const maxLoose = 2_000;
+/** How long (ms) moving the branches may take. */
+const steadyMs = 5 * 60_000;
 
 export interface ImportOptions {
   /** The real repository, whose lock the caller holds. */
@@ -24,7 +25,7 @@ export interface ImportOptions {
   /** Whether branches may lose commits that they have. The moves record these, and the reflog keeps them. */
   readonly allowRewrite: boolean;
   /** Called before each change, so that it can be undone even if this process ends in between. */
-  readonly record: (move: Move) => void;
+  readonly record: RecordMove;
   readonly signal: AbortSignal;
   readonly limits?: ImportLimits;
 }
@@ -75,8 +76,11 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
     }
     // Branches come before the tags that keep their commits, because an undo runs in the opposite order.
     plans.sort((a, b) => Number(a.ref.startsWith("refs/tags/")) - Number(b.ref.startsWith("refs/tags/")));
-    if (followed === null) await moveRefs(git, plans, checkedOut, record);
-    else await onNewBranch(git, followed, real, record, () => moveRefs(git, plans, checkedOut, record));
+    if (signal.aborted) throw new LancelotError("cancelled", "The import was stopped before anything was changed.");
+    // From here on, a cancellation would leave half of it.
+    const steady = await gitOf(git.repository, git.repository.workTree, AbortSignal.timeout(steadyMs));
+    if (followed === null) await moveRefs(steady, plans, checkedOut, record);
+    else await onNewBranch(steady, followed, real, record, () => moveRefs(steady, plans, checkedOut, record));
     return { refs, head: followed !== null ? "switched" : isSameHead(work) ? "same" : "elsewhere" };
   });
 }
@@ -121,18 +125,23 @@ async function onNewBranch(
   git: Git,
   { ref, from }: { ref: string; from: string },
   { head }: RefState,
-  record: (move: Move) => void,
+  record: RecordMove,
   work: () => Promise<void>,
 ): Promise<void> {
-  record({ kind: "branch", ref, after: from });
-  await updateRefs(git, [{ ref, before: null, after: from }]);
+  const withdrawals = [record({ kind: "branch", ref, after: from })];
+  let isCreated = false;
   try {
-    record({ kind: "checkout", from: { ref: head.ref, commit: from }, to: { ref, commit: from } });
+    await updateRefs(git, [{ ref, before: null, after: from }]);
+    isCreated = true;
+    withdrawals.push(record({ kind: "checkout", from: { ref: head.ref, commit: from }, to: { ref, commit: from } }));
     await switchTo(git, { ref, commit: from });
     await work();
   } catch (error) {
-    await switchTo(git, head);
-    await updateRefs(git, [{ ref, before: from, after: null }]);
+    if (isCreated) {
+      await switchTo(git, head);
+      await updateRefs(git, [{ ref, before: from, after: null }]);
+    }
+    for (const withdraw of withdrawals) withdraw();
     throw error;
   }
 }

@@ -54,8 +54,18 @@ export async function readNewCommits(git: Git, changes: readonly RefChange[], kn
 }
 
 async function commitsOf(git: Git, range: string): Promise<Map<string, Omit<NewCommit, "paths">>> {
+  // Without a conversion, which would start one for any encoding that a commit names.
   const format = "--format=%H%x00%an <%ae>%x00%B";
-  const args = ["--stdin", "-z", "--topo-order", "--no-color", "--no-show-signature", `--max-count=${maxCommits + 1}`, format];
+  const args = [
+    "--stdin",
+    "-z",
+    "--topo-order",
+    "--no-color",
+    "--no-show-signature",
+    "--encoding=none",
+    `--max-count=${maxCommits + 1}`,
+    format,
+  ];
   const parts = (await git.run("log", args, undefined, { input: range, quietMs })).split("\0");
   const found = new Map<string, Omit<NewCommit, "paths">>();
   for (let at = 0; at + 2 < parts.length; at += 3) {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { appendFile, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
@@ -62,7 +63,7 @@ export async function verifyObjects(of: {
   const { git, upper, folder, signal, limits = defaultLimits } = of;
   const range = [...new Set(of.tips), ...[...new Set(of.known)].map((hash) => `^${hash}`), ""].join("\n");
   const unverified = await openPrivate(git, join(folder, "unverified"), signal);
-  const packs = await copyObjects(upper, join(unverified.repository.gitDir, "objects"), limits, signal);
+  const packs = await copyObjects({ upper, real: git.repository.commonDir, target: unverified.repository.gitDir, limits, signal });
   const verified = await openPrivate(git, join(folder, "verified"), signal);
   const reading = await gitOf(verified.repository, verified.repository.workTree, signal, maxReading);
   try {
@@ -110,17 +111,28 @@ async function expectSize(git: Git, hashes: readonly string[], limits: ImportLim
 }
 
 /**
- * Copies object and pack files, by their form alone: no index of a pack, no alternates, and nothing that is no regular file.
+ * Copies object and pack files, by their form alone: no index of a pack, no alternates, and nothing that is no regular file. Files that the
+ * real repository has are left out, because git touches a pack when it has an object already, and an overlay then copies all of it. One with
+ * other content is no loss: its objects are missing then.
  * @returns the packs.
  */
-async function copyObjects(upper: string, target: string, limits: ImportLimits, signal: AbortSignal): Promise<string[]> {
+async function copyObjects(of: {
+  upper: string;
+  /** `.git` folders. */
+  real: string;
+  target: string;
+  limits: ImportLimits;
+  signal: AbortSignal;
+}): Promise<string[]> {
+  const { upper, limits, signal } = of;
   const pace = createPace();
   const packs: string[] = [];
   let files = 0;
   let bytes = 0;
-  const copyFrom = async (folder: UntrustedFolder, wanted: RegExp, to: string, rename?: () => string): Promise<void> => {
+  const copyFrom = async (folder: UntrustedFolder, inner: string, wanted: RegExp, rename?: () => string): Promise<void> => {
+    const to = join(of.target, "objects", inner);
     for (const { name, kind } of folder.entries(limits.files)) {
-      if (kind !== "file" || !wanted.test(name)) continue;
+      if (kind !== "file" || !wanted.test(name) || existsSync(join(of.real, "objects", inner, name))) continue;
       if (signal.aborted) throw new LancelotError("cancelled", "The import was stopped before anything was changed.");
       await pace();
       files += 1;
@@ -134,14 +146,13 @@ async function copyObjects(upper: string, target: string, limits: ImportLimits, 
     repository.within("objects", async (objects) => {
       for (const { name, kind } of objects.entries(limits.files)) {
         if (kind !== "folder") continue;
-        if (/^[0-9a-f]{2}$/.test(name))
-          await objects.within(name, (inner) => copyFrom(inner, /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/, join(target, name)));
+        if (/^[0-9a-f]{2}$/.test(name)) await objects.within(name, (inner) => copyFrom(inner, name, /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/));
         if (name === "pack") {
           const numbered = (): string => {
-            packs.push(join(target, "pack", `pack-${packs.length}.pack`));
+            packs.push(join(of.target, "objects", "pack", `pack-${packs.length}.pack`));
             return `pack-${packs.length - 1}.pack`;
           };
-          await objects.within(name, (inner) => copyFrom(inner, /\.pack$/, join(target, "pack"), numbered));
+          await objects.within(name, (inner) => copyFrom(inner, name, /\.pack$/, numbered));
         }
       }
     }),

@@ -1,4 +1,5 @@
-import { relative, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "../git/git.ts";
 import type { Head } from "../git/git-head.ts";
@@ -8,13 +9,13 @@ import { type DroppedMetadata, findDroppedMetadata } from "./dropped-metadata.ts
 import { type NewCommit, readNewCommits } from "./new-commits.ts";
 import { type ImportLimits, type VerifiedObjects, verifyObjects } from "./object-quarantine.ts";
 import { compareRefs, nextBase, type RefCandidate, type RefChange, type RefProblem, type RefRefusal } from "./ref-changes.ts";
-import { inUntrustedFolder } from "./untrusted-folder.ts";
+import { inUntrustedFolder, type UntrustedFolder } from "./untrusted-folder.ts";
 import { differingNames, parseIndex, parseListing } from "./view-index.ts";
 import { atWorktree, readViewRefs } from "./view-refs.ts";
 
 /** Branches and tags of one import, and the commits that they add. */
 const maxRefs = 100;
-const maxIndexBytes = 128 * 1024 * 1024;
+const maxIndexBytes = 64 * 1024 * 1024;
 const maxStaged = 200;
 const quietMs = 120_000;
 
@@ -40,7 +41,7 @@ export interface ReadWorkOptions {
   readonly git: Git;
   /** The real repository as the task's commands first saw it (`readRefState`), or `base` of the last call. */
   readonly base: RefState;
-  /** The repository's common `.git` folder as the view shows it. */
+  /** The repository's common `.git` folder as the open view shows it. No command can replace a folder above it. */
   readonly merged: string;
   /** The same folder in the layer with what was written; it may not exist. */
   readonly upper: string;
@@ -62,12 +63,13 @@ export async function readRepositoryWork(options: ReadWorkOptions): Promise<Repo
   const real = await readRefState(git);
   const view = await inUntrustedFolder(merged, (folder) => readViewRefs(folder, worktree, hashBytes * 2));
   if (view === null) {
+    if (!existsSync(dirname(merged))) throw new LancelotError("unavailable", "The task's view of the workspace is closed.");
     const dropped = [{ what: "repository", names: [".git"] }];
     return { refs: [], refused: [], commits: [], paths: [], head: { before: real.head, after: real.head }, dropped, base };
   }
   const written = await inUntrustedFolder(upper, async (folder) => ({
     dropped: await findDroppedMetadata({ upper: folder, repository: git.repository, worktree }),
-    index: await atWorktree(folder, worktree, (inner) => Promise.resolve(inner.read("index", maxIndexBytes))),
+    index: await atWorktree(folder, worktree, (inner) => Promise.resolve(readIndex(inner))),
   }));
   const { candidates, refused } = await namedCandidates(git, compareRefs(base, real, view));
   const staged = (at: Git): Promise<DroppedMetadata[]> => stagedOnly(git, at, written?.index ?? null, view.head, hashBytes);
@@ -99,6 +101,16 @@ export async function readRepositoryWork(options: ReadWorkOptions): Promise<Repo
 /** The folder with HEAD below the common folder; empty for the main work tree. */
 function worktreeOf({ repository }: Git): string {
   return relative(repository.commonDir, repository.gitDir).split(sep).join("/");
+}
+
+/** The index; one that is too large is as good as one that cannot be parsed. */
+function readIndex(folder: UntrustedFolder): Buffer | null {
+  try {
+    return folder.read("index", maxIndexBytes);
+  } catch (error) {
+    if (error instanceof LancelotError && error.code === "too_large") return Buffer.alloc(0);
+    throw error;
+  }
 }
 
 /** Hashes of every ref: what is reachable from them exists. */

@@ -11,6 +11,9 @@ const nameMask = 0x0fff;
 const extendedFlag = 0x4000;
 const stageMask = 0x3000;
 const intentToAdd = 0x2000;
+/** Limits in bytes of a name and of all names, which version 4 stores as differences. */
+const maxName = 4_096;
+const maxNames = 64 * 1024 * 1024;
 
 /**
  * Reads the entries of an index (git's index-format, versions 2 to 4). It is read here and not by git, because a command may have written it.
@@ -25,6 +28,7 @@ export function parseIndex(bytes: Buffer, hashBytes: number): Listed | null {
   const entries: Listed = new Map();
   let at = headerBytes;
   let previous = Buffer.alloc(0);
+  let total = 0;
   for (let index = 0; index < count; index += 1) {
     const start = at;
     if (start + statBytes + hashBytes + 2 > end) return null;
@@ -51,6 +55,8 @@ export function parseIndex(bytes: Buffer, hashBytes: number): Listed | null {
     if (version < 4 && name.length < nameMask && name.length !== (flags & nameMask)) return null;
     at = version === 4 ? stop + 1 : start + ((stop - start + 8) & ~7);
     previous = name;
+    total += name.length;
+    if (name.length > maxName || total > maxNames) return null;
     if ((extended & intentToAdd) === 0) entries.set(name.toString("utf8"), (flags & stageMask) === 0 ? `${mode} ${hash}` : "unmerged");
   }
   return hasPart(bytes, at, end, "link") ? null : entries;

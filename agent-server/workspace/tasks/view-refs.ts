@@ -5,7 +5,7 @@ import type { UntrustedFolder } from "./untrusted-folder.ts";
 
 /** Limits of what is read of the refs in a view. */
 const maxRefs = 100_000;
-const maxPackedBytes = 64 * 1024 * 1024;
+const maxPackedBytes = 16 * 1024 * 1024;
 const maxRefBytes = 4_096;
 const maxDepth = 32;
 

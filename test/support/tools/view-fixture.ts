@@ -28,7 +28,7 @@ export interface ViewFixture extends GitFixture {
   readWork(limits?: ReadWorkOptions["limits"]): Promise<RepositoryWork>;
   /** Does in the working tree what an accepted review does. */
   accept(work: RepositoryWork): void;
-  importWork(work: RepositoryWork, options?: { allowRewrite?: boolean }): Promise<ImportResult>;
+  importWork(work: RepositoryWork, options?: { allowRewrite?: boolean; onRecord?: () => void }): Promise<ImportResult>;
   /** Undoes the task and returns its conflicts. */
   undo(): Promise<readonly unknown[]>;
   closeView(): Promise<void>;
@@ -125,11 +125,15 @@ async function complete(
         cpSync(viewPath(path), fixture.path(path));
       }
     },
-    importWork: async (work, { allowRewrite = false } = {}) =>
+    importWork: async (work, options = {}) =>
       importCommits(work, {
         git: await openGit(fixture.workspace, signal),
-        record: (move) => fixture.tools.workspace.moves.record({ questId, receiptId: "r1", move }),
-        ...{ upper, allowRewrite, signal },
+        record(move) {
+          const id = fixture.tools.workspace.moves.record({ questId, receiptId: "r1", move });
+          options.onRecord?.();
+          return () => fixture.tools.workspace.moves.takenBack(id);
+        },
+        ...{ upper, allowRewrite: options.allowRewrite ?? false, signal },
       }),
     undo: async () => (await fixture.tools.checkpoints.restore({ questId })).conflicts,
   };

@@ -53,6 +53,14 @@ describe("the index of a view", () => {
     expect(parseIndex(bytes(), 20)).toBeNull();
   });
 
+  it("is refused when its names grow from almost nothing", () => {
+    const header = Buffer.from("DIRC\0\0\0\x04\0\x01\0\0", "latin1");
+    const first = Buffer.concat([Buffer.alloc(62), Buffer.from([0]), Buffer.from("n".repeat(4_000)), Buffer.from([0])]);
+    const next = Buffer.concat([Buffer.alloc(62), Buffer.from([0]), Buffer.from("\0")]);
+    const entries = Array.from({ length: 65_535 }, () => next);
+    expect(parseIndex(Buffer.concat([header, first, ...entries, Buffer.alloc(20)]), 20)).toBeNull();
+  });
+
   it("is read to its end or refused, whatever bytes it has", () => {
     const whole = bytes();
     fc.assert(

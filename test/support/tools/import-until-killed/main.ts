@@ -16,9 +16,10 @@ process.stdout.write("begun\n");
 await importCommits(JSON.parse(readFileSync(work, "utf8")) as RepositoryWork, {
   ...{ git, upper, allowRewrite: true, signal },
   record(move) {
-    fixture.tools.workspace.moves.record({ questId: "q1", receiptId: "r1", move });
+    const id = fixture.tools.workspace.moves.record({ questId: "q1", receiptId: "r1", move });
     process.stdout.write(`recorded ${move.kind}\n`);
     if (mode === `hold-${move.kind}`) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    return () => fixture.tools.workspace.moves.takenBack(id);
   },
 });
 process.stdout.write("done\n");
