@@ -9,7 +9,7 @@ const quietMs = 120_000;
 const noMode = "000000";
 
 /** A file as a commit or an index has it; the mode of a deleted one is 000000. */
-interface Entry {
+export interface Entry {
   readonly name: string;
   readonly mode: string;
   readonly hash: string;
@@ -25,10 +25,10 @@ export async function changedEntries(git: Git, before: string | null, after: str
 /**
  * Expects that the user has staged no other content for files that a commit changes.
  * @param before the commit that is checked out; null when there is none
- * @returns the names whose index entries are not the commit's yet.
+ * @returns the entries that are not in the index yet.
  * @throws LancelotError `conflict`.
  */
-export async function expectUnstaged(git: Git, before: string | null, entries: readonly Entry[]): Promise<string[]> {
+export async function expectUnstaged(git: Git, before: string | null, entries: readonly Entry[]): Promise<Entry[]> {
   const listed =
     before === null
       ? listedEntries(await git.run("ls-files", ["--stage", "-z"], undefined, { quietMs }))
@@ -45,15 +45,16 @@ export async function expectUnstaged(git: Git, before: string | null, entries: r
       "conflict",
       `Other content of ${list(conflicts)} is staged, so nothing was imported. Commit or unstage it first.`,
     );
-  return entries.filter(({ name }) => !staged.has(name)).map(({ name }) => name);
+  return entries.filter(({ name }) => !staged.has(name));
 }
 
-/** Sets index entries to those of a commit. Files stay as they are. */
-export async function setEntries(git: Git, commit: string, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return;
-  const author = { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
-  const input = `${names.join("\0")}\0`;
-  await git.run("reset", ["--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", commit], undefined, { input, author, quietMs });
+/** Sets index entries. Files stay as they are. */
+export async function setEntries(git: Git, entries: readonly Entry[]): Promise<void> {
+  if (entries.length === 0) return;
+  // Deletions come first, because a file may take the place of a folder.
+  const sorted = entries.toSorted((a, b) => Number(a.mode !== noMode) - Number(b.mode !== noMode));
+  const input = sorted.map(({ name, mode, hash }) => `${mode === noMode ? "0" : mode} ${hash}\t${name}\0`).join("");
+  await git.run("update-index", ["--add", "--replace", "-z", "--index-info"], undefined, { input, quietMs });
 }
 
 /** True when the working tree has exactly these files. @param index a file that does not exist yet */

@@ -1,6 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
-import { setEntries } from "./index-entries.ts";
+import { type Entry, setEntries } from "./index-entries.ts";
 import type { Move } from "./repository-moves.ts";
 
 /** A branch or tag to move from one commit to another; null stands for one that does not exist. */
@@ -12,8 +12,8 @@ export interface RefUpdate {
 
 export interface RefMove extends RefUpdate {
   readonly after: string;
-  /** Files whose index entries move with it when it is checked out. */
-  readonly paths: readonly string[];
+  /** What differs in the index when it is checked out. */
+  readonly entries: readonly Entry[];
 }
 
 /** Stores a move before it happens. @returns what removes it again, for one that did not happen. */
@@ -38,17 +38,16 @@ export async function updateRefs(git: Git, updates: readonly RefUpdate[]): Promi
 /** Records and moves refs, and sets the index entries of the one that is checked out. Everything is moved back when that fails. */
 export async function moveRefs(git: Git, moves: readonly RefMove[], checkedOut: string | null, record: RecordMove): Promise<void> {
   if (moves.length === 0) return;
-  const withdrawals = moves.map(({ ref, before, after, paths }) =>
-    record(
-      before === null && ref !== checkedOut ? { kind: "branch", ref, after } : { kind: "commit", ref, before, after, paths: [...paths] },
-    ),
-  );
+  const withdrawals = moves.map(({ ref, before, after, entries }) => {
+    const paths = entries.map(({ name }) => name);
+    return record(before === null && ref !== checkedOut ? { kind: "branch", ref, after } : { kind: "commit", ref, before, after, paths });
+  });
   const moved = moves.find(({ ref }) => ref === checkedOut);
   let isMoved = false;
   try {
     await updateRefs(git, moves);
     isMoved = true;
-    if (moved !== undefined) await setEntries(git, moved.after, moved.paths);
+    if (moved !== undefined) await setEntries(git, moved.entries);
   } catch (error) {
     // A partial update of the index would look as if the user had staged the reverse.
     if (isMoved) {

@@ -70,9 +70,9 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
     const plans: RefMove[] = [];
     for (const change of refs) {
       const before = change.ref === followed?.ref ? followed.from : change.before;
-      const entries = before === null && change.ref !== checkedOut ? [] : await changedEntries(git, before, change.after);
-      const paths = change.ref === checkedOut ? await expectUnstaged(git, before, entries) : entries.map(({ name }) => name);
-      if (before !== change.after) plans.push({ ref: change.ref, before, after: change.after, paths });
+      const changed = before === null && change.ref !== checkedOut ? [] : await changedEntries(git, before, change.after);
+      const entries = change.ref === checkedOut ? await expectUnstaged(git, before, changed) : changed;
+      if (before !== change.after) plans.push({ ref: change.ref, before, after: change.after, entries });
     }
     // Branches come before the tags that keep their commits, because an undo runs in the opposite order.
     plans.sort((a, b) => Number(a.ref.startsWith("refs/tags/")) - Number(b.ref.startsWith("refs/tags/")));
