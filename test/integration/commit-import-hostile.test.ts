@@ -206,6 +206,14 @@ describeOnLinux("objects of a hostile task", () => {
     await expectRefused(good);
   });
 
+  it("have no path that is longer than any system has", async () => {
+    let tree = treeObject(gitDir, [file("f")]);
+    for (let depth = 0; depth < 2_500; depth += 1) tree = treeObject(gitDir, [{ mode: "40000", name: "d", hash: tree }]);
+    const deep = commitObject(gitDir, { tree, parents: [first] });
+    point("refs/heads/main", commitObject(gitDir, { tree: treeObject(gitDir, [file("a.txt")]), parents: [deep] }));
+    await expectProblem("file name");
+  });
+
   it("have entries in order, once each, and no text after their end", async () => {
     await expectRefused(commit(file("b.txt"), file("a.txt")));
     await expectRefused(commit(file("a.txt"), file("a.txt")));

@@ -119,11 +119,43 @@ describe("commits of a task", () => {
     expect(work.refs).toMatchObject([{ ref: "refs/heads/side", kind: "rewritten", before: old }]);
     expect(work.commits.map(({ subject }) => subject)).toEqual(["Side"]);
     // The rebase also brought the file of main, which no new commit changes.
-    view.write("a.txt", "main\n");
+    expect(work.paths).toEqual(["a.txt", "side.txt"]);
+    view.accept(work);
     await view.importWork(work, { allowRewrite: true });
     expect(subjects()).toEqual(["Side", "Main", "First"]);
     expect(view.git("status", "--porcelain")).toBe("");
     expect(view.git("reflog", "show", "--format=%H", "side")).toContain(old);
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+  });
+
+  it("imports a branch that moved over commits which exist, forward or back, with the files that differ", async () => {
+    await open({
+      prepare: ({ git, write }) => {
+        write("a.txt", "two\n");
+        git("commit", "-qam", "Second");
+        git("branch", "ahead");
+        write("b.txt", "b\n");
+        git("add", ".");
+        git("commit", "-qm", "Third");
+        git("branch", "later");
+        git("reset", "-q", "--hard", "ahead");
+      },
+    });
+    const before = repositoryState(view);
+    view.inView("merge", "-q", "--ff-only", "later");
+    const forward = await view.readWork();
+    expect(forward).toMatchObject({ refs: [{ kind: "moved" }], commits: [], paths: ["b.txt"] });
+    view.accept(forward);
+    await view.importWork(forward);
+    expect(view.git("status", "--porcelain")).toBe("");
+    expect(await view.undo()).toEqual([]);
+    expect(repositoryState(view)).toEqual(before);
+    view.inView("reset", "-q", "--hard", "HEAD~2");
+    const back = await view.readWork();
+    expect(back).toMatchObject({ refs: [{ kind: "rewritten" }], commits: [], paths: ["a.txt"] });
+    await view.importWork(back, { allowRewrite: true });
+    expect(subjects()).toEqual(["First"]);
     expect(await view.undo()).toEqual([]);
     expect(repositoryState(view)).toEqual(before);
   });

@@ -100,7 +100,7 @@ function foldersAmong(files: ReadonlyMap<string, Entry>, of: ReadonlyMap<string,
 
 function isFile(path: string): boolean {
   try {
-    return lstatSync(path).isDirectory() === false;
+    return !lstatSync(path).isDirectory();
   } catch {
     return false;
   }

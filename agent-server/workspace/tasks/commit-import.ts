@@ -51,7 +51,10 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
   if (busy !== null) throw new LancelotError("conflict", `The repository has ${busy} in progress, so nothing was imported.`);
   const real = await readRefState(git);
   expectUnmoved(git, refs, real);
-  assertNoLinks(git.repository, [...refs.map(({ ref }) => ref), ...(work.head.after.ref === null ? [] : [work.head.after.ref])]);
+  assertNoLinks(
+    git.repository,
+    refs.map(({ ref }) => ref),
+  );
   if (refs.length === 0) return { refs, head: isSameHead(work) ? "same" : "elsewhere" };
   return inPrivateFolder(async (folder) => {
     const tips = refs.map(({ after }) => after);

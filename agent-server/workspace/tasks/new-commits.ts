@@ -1,5 +1,6 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "../git/git.ts";
+import { changedEntries } from "../git/index-entries.ts";
 import type { RefChange, RefProblem, RefRefusal } from "./ref-changes.ts";
 
 /** A commit that the real repository does not have. */
@@ -17,6 +18,8 @@ export interface NewCommit {
 const maxCommits = 5_000;
 const maxSubject = 200;
 const maxMessage = 10_000;
+/** Longer paths exist on no system; trees that deep stop programs that read them. */
+const maxPath = 4_096;
 const quietMs = 120_000;
 
 interface Read {
@@ -36,6 +39,7 @@ export async function readNewCommits(git: Git, changes: readonly RefChange[], kn
   const refs: RefChange[] = [];
   const refused: RefRefusal[] = [];
   const commits = new Map<string, NewCommit>();
+  const all = new Set<string>();
   const excluded = known.map((hash) => `^${hash}\n`).join("");
   for (const change of changes) {
     const found = await commitsOf(git, `${change.after}\n${excluded}`);
@@ -45,12 +49,14 @@ export async function readNewCommits(git: Git, changes: readonly RefChange[], kn
       continue;
     }
     refs.push(change);
+    // A branch can also move over commits that are not new.
+    const entries = change.before === null ? [] : await changedEntries(git, change.before, change.after);
+    for (const name of [...entries.map((entry) => entry.name), ...[...paths.values()].flat()]) all.add(name);
     for (const [hash, commit] of found) commits.set(hash, { ...commit, paths: paths.get(hash) ?? [] });
     if (commits.size > maxCommits)
       throw new LancelotError("too_large", `The task made more than ${maxCommits} commits, so they were not imported.`);
   }
-  const paths = new Set([...commits.values()].flatMap((commit) => commit.paths));
-  return { refs, refused, commits: [...commits.values()], paths: [...paths].sort() };
+  return { refs, refused, commits: [...commits.values()], paths: [...all].sort() };
 }
 
 async function commitsOf(git: Git, range: string): Promise<Map<string, Omit<NewCommit, "paths">>> {
@@ -96,7 +102,7 @@ async function pathsOf(git: Git, hashes: readonly string[]): Promise<{ paths: Ma
     const mode = part.split(" ")[1] ?? "";
     names.push(name);
     if (mode === "160000") problem ??= "submodule";
-    if (/[\\\ufffd]/.test(name)) problem ??= "file name";
+    if (/[\\\ufffd]/.test(name) || name.length > maxPath) problem ??= "file name";
   }
   return { paths, problem };
 }

@@ -27,7 +27,7 @@ export interface RepositoryWork {
   readonly refused: readonly RefRefusal[];
   /** The commits that `refs` add, newest first. */
   readonly commits: readonly NewCommit[];
-  /** The files that these commits change, from the root of the work tree, sorted. */
+  /** The files that these commits and the moves of branches change, from the root of the work tree, sorted. */
   readonly paths: readonly string[];
   readonly head: { readonly before: Head; readonly after: Head };
   /** What else was written in `.git` and will not be taken over. */

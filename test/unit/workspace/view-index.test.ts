@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { differingNames, parseIndex, parseListing } from "../../../agent-server/workspace/tasks/view-index.ts";
 import { createGitFixture, type GitFixture } from "../../support/tools/git-fixture.ts";
