@@ -4,6 +4,7 @@ import type { Governance } from "../governance/governance.ts";
 import {
   branchName,
   assertNoLinks,
+  findSharingRef,
   type Git,
   gitProvider,
   headOf,
@@ -149,7 +150,7 @@ function author(git: Git): { name: string; email: string } {
   return { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
 }
 
-async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, { kind: "commit" }>): Promise<boolean> {
+async function uncommit(git: Git, { ref, before, after, paths, shared: wasShared }: Extract<Move, { kind: "commit" }>): Promise<boolean> {
   const now = await at(git, ref);
   if (now === before) return false;
   if (now !== after)
@@ -157,11 +158,11 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
       "conflict",
       `${branchName(ref)} changed since (${now === null ? "it was deleted" : `it is at ${shortHash(now)}`}), so the commit was kept. Use git revert to reverse its changes.`,
     );
-  const shared = await git.run("for-each-ref", ["--count=1", "--format=%(refname)", `--contains=${after}`, "refs/remotes", "refs/tags"]);
-  if (shared.trim() !== "")
+  const shared = wasShared === true ? null : await findSharingRef(git, after);
+  if (shared !== null)
     throw new LancelotError(
       "conflict",
-      `The commit was pushed or tagged (${shared.trim()}), so it was kept. Use git revert to reverse its changes.`,
+      `The commit was pushed or tagged (${shared}), so it was kept. Use git revert to reverse its changes.`,
     );
   assertNoLinks(git.repository, [ref]);
   const { ref: checkedOut } = await headOf(git);

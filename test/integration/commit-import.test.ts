@@ -139,6 +139,7 @@ describe("commits of a task", () => {
         git("add", ".");
         git("commit", "-qm", "Third");
         git("branch", "later");
+        git("update-ref", "refs/remotes/origin/main", "later");
         git("reset", "-q", "--hard", "ahead");
       },
     });

@@ -1,6 +1,7 @@
 import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "./git.ts";
 import { type Entry, setEntries } from "./index-entries.ts";
+import { findSharingRef } from "./ref-state.ts";
 import type { Move } from "./repository-moves.ts";
 
 /** A branch or tag to move from one commit to another; null stands for one that does not exist. */
@@ -38,10 +39,8 @@ export async function updateRefs(git: Git, updates: readonly RefUpdate[]): Promi
 /** Records and moves refs, and sets the index entries of the one that is checked out. Everything is moved back when that fails. */
 export async function moveRefs(git: Git, moves: readonly RefMove[], checkedOut: string | null, record: RecordMove): Promise<void> {
   if (moves.length === 0) return;
-  const withdrawals = moves.map(({ ref, before, after, entries }) => {
-    const paths = entries.map(({ name }) => name);
-    return record(before === null && ref !== checkedOut ? { kind: "branch", ref, after } : { kind: "commit", ref, before, after, paths });
-  });
+  const planned = await Promise.all(moves.map((move) => describeMove(git, move, checkedOut)));
+  const withdrawals = planned.map((move) => record(move));
   const moved = moves.find(({ ref }) => ref === checkedOut);
   let isMoved = false;
   try {
@@ -59,4 +58,10 @@ export async function moveRefs(git: Git, moves: readonly RefMove[], checkedOut: 
     for (const withdraw of withdrawals) withdraw();
     throw error;
   }
+}
+
+async function describeMove(git: Git, { ref, before, after, entries }: RefMove, checkedOut: string | null): Promise<Move> {
+  if (before === null && ref !== checkedOut) return { kind: "branch", ref, after };
+  const shared = (await findSharingRef(git, after)) === null ? {} : { shared: true };
+  return { kind: "commit", ref, before, after, paths: entries.map(({ name }) => name), ...shared };
 }

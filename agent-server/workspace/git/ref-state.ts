@@ -38,6 +38,13 @@ export function branchesOfOtherTrees({ gitDir, commonDir }: Repository): Set<str
   return found;
 }
 
+/** A remote branch or tag that contains a commit, which others may therefore have; null when there is none. */
+export async function findSharingRef(git: Git, commit: string): Promise<string | null> {
+  const args = ["--count=1", "--format=%(refname)", `--contains=${commit}`, "refs/remotes", "refs/tags"];
+  const found = (await git.run("for-each-ref", args)).trim();
+  return found === "" ? null : found;
+}
+
 /** The algorithm of a repository's hashes. */
 export function objectFormat(git: Git): "sha1" | "sha256" {
   return git.settings.some(({ name, value }) => name === "extensions.objectformat" && value === "sha256") ? "sha256" : "sha1";

@@ -6,7 +6,15 @@ const Head = z.object({ ref: z.string().nullable(), commit: Commit });
 
 /** A change an action made to a repository besides its files, with the earlier state. Paths are relative to the root of the work tree. */
 export const Move = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("commit"), ref: z.string(), before: Commit.nullable(), after: Commit, paths: z.array(z.string()) }),
+  z.object({
+    kind: z.literal("commit"),
+    ref: z.string(),
+    before: Commit.nullable(),
+    after: Commit,
+    paths: z.array(z.string()),
+    /** The commit was on a remote branch or tagged before the move, so that this does not prevent the undo. */
+    shared: z.boolean().optional(),
+  }),
   z.object({ kind: z.literal("branch"), ref: z.string(), after: Commit }),
   z.object({ kind: z.literal("checkout"), from: Head, to: Head }),
   z.object({ kind: z.literal("clone"), path: z.string(), commit: Commit.nullable() }),

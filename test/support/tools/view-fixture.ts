@@ -118,9 +118,10 @@ async function complete(
       return readRepositoryWork({ git, base: start, merged, upper, signal, ...(limits === undefined ? {} : { limits }) });
     },
     accept(work) {
-      for (const path of work.paths) {
-        rmSync(fixture.path(path), { recursive: true, force: true });
-        if (lstatSync(viewPath(path), { throwIfNoEntry: false }) === undefined) continue;
+      const inView = work.paths.filter((path) => isFile(viewPath(path)));
+      for (const path of work.paths)
+        if (isFile(fixture.path(path)) || inView.includes(path)) rmSync(fixture.path(path), { recursive: true, force: true });
+      for (const path of inView) {
         mkdirSync(dirname(fixture.path(path)), { recursive: true });
         cpSync(viewPath(path), fixture.path(path));
       }
@@ -137,6 +138,14 @@ async function complete(
       }),
     undo: async () => (await fixture.tools.checkpoints.restore({ questId })).conflicts,
   };
+}
+
+function isFile(path: string): boolean {
+  try {
+    return !lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /**
