@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openOverlayView } from "../../../agent-server/sandbox/overlay/overlay-view.ts";
 import {
@@ -66,7 +66,11 @@ export async function createViewFixture(options: Options): Promise<ViewFixture> 
     shown: view.merged(first),
     merged: join(view.merged(layer), ".git"),
     upper: join(view.upper(layer), ".git"),
-    closeView: () => view.close(),
+    async closeView() {
+      await view.close();
+      // The kernel's own folder is closed to its owner, who could not remove it.
+      for (const { name } of layers) chmodSync(join(options.base, "task", name, "work/work"), 0o700);
+    },
   });
 }
 
