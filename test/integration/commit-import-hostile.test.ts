@@ -1,106 +1,29 @@
 import { execFileSync, spawn } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RefProblem, RepositoryWork } from "../../agent-server/workspace/workspace.ts";
+import { expect, it } from "vitest";
 import { put } from "../support/tools/git-fixture.ts";
-import { commitObject, deltaPack, looseObject, type RawEntry, treeObject } from "../support/tools/raw-objects.ts";
-import { createCopiedView, repositoryState, type ViewFixture } from "../support/tools/view-fixture.ts";
+import {
+  base,
+  blob,
+  commit,
+  describeOnLinux,
+  expectProblem,
+  expectRefused,
+  file,
+  first,
+  forged,
+  gitDir,
+  plantTraps,
+  point,
+  secret,
+  useHostileView,
+  victim,
+  view,
+} from "../support/tools/hostile-view.ts";
+import { commitObject, deltaPack, looseObject, treeObject } from "../support/tools/raw-objects.ts";
 
-/** Only Linux has views of tasks. */
-const describeOnLinux = describe.runIf(process.platform === "linux");
-
-let base = "";
-let view: ViewFixture;
-let gitDir = "";
-let first = "";
-let victim = "";
-/** A file of another repository of this machine: its hash is known to the task, and its content must not be. */
-let secret = "";
-let before: Record<string, string>;
-
-beforeEach(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-hostile-import-")));
-  view = await createCopiedView({ base });
-  gitDir = view.merged;
-  first = view.git("rev-parse", "HEAD").trim();
-  victim = join(base, "victim");
-  mkdirSync(victim);
-  view.gitIn(victim, "init", "-q", "-b", "main");
-  writeFileSync(join(victim, "private.txt"), "private words\n");
-  view.gitIn(victim, "add", ".");
-  view.gitIn(victim, "commit", "-qm", "Private");
-  secret = view.gitIn(victim, "rev-parse", "HEAD:private.txt").trim();
-  before = repositoryState(view);
-});
-afterEach(() => {
-  expect(repositoryState(view)).toEqual(before);
-  expect(existsSync(join(base, "canary"))).toBe(false);
-  expect(() => view.git("cat-file", "-e", secret)).toThrow();
-  view.close();
-  rmSync(base, { recursive: true, force: true });
-});
-
-/** Settings, hooks and grafts that would run a program or change what git sees, were git run on the view. */
-function plantTraps(): void {
-  const trap = join(base, "trap");
-  put(trap, `#!/bin/sh\ntouch '${join(base, "canary")}'\n`, 0o755);
-  for (const hook of ["post-checkout", "reference-transaction", "post-index-change", "pre-push", "update", "pre-receive"])
-    put(join(gitDir, "hooks", hook), `#!/bin/sh\n'${trap}'\n`, 0o755);
-  writeFileSync(
-    join(gitDir, "config"),
-    `[core]\n\tfsmonitor = ${trap}\n\thooksPath = hooks\n\tsshCommand = ${trap}\n[uploadpack]\n\tpackObjectsHook = ${trap}\n`,
-    {
-      flag: "a",
-    },
-  );
-}
-
-const point = (ref: string, hash: string): void => put(join(gitDir, ref), `${hash}\n`);
-const blob = (): string => looseObject(gitDir, "blob", "new\n");
-const file = (name: string, hash = blob(), mode = "100644"): RawEntry => ({ mode, name, hash });
-/** Moves main to a commit with these entries. */
-const commit = (...entries: RawEntry[]): string => {
-  const hash = commitObject(gitDir, { tree: treeObject(gitDir, entries), parents: [first] });
-  point("refs/heads/main", hash);
-  return hash;
-};
-/** What the task made, as if it had been read without a complaint. */
-const forged = (after: string): RepositoryWork => {
-  const head = { ref: "refs/heads/main", commit: first };
-  const state = { head, refs: { "refs/heads/main": first } };
-  return {
-    refs: [{ ref: "refs/heads/main", before: first, after, kind: "moved" }],
-    ...{ refused: [], commits: [], paths: [], dropped: [], head: { before: head, after: head }, base: state },
-  };
-};
-
-/** Neither reading nor importing may succeed. */
-async function expectRefused(after: string, code: "denied" | "too_large" = "denied"): Promise<void> {
-  plantTraps();
-  await expect(view.readWork()).rejects.toMatchObject({ code });
-  await expect(view.importWork(forged(after))).rejects.toMatchObject({ code });
-}
-
-async function expectProblem(problem: RefProblem, ref = "refs/heads/main"): Promise<void> {
-  plantTraps();
-  const work = await view.readWork();
-  expect(work.refs).toEqual([]);
-  expect(work.refused).toEqual([{ ref, problem }]);
-  expect(await view.importWork(work)).toMatchObject({ refs: [] });
-}
+useHostileView();
 
 describeOnLinux("objects of a hostile task", () => {
   it("come from no other repository: alternates", async () => {
@@ -295,96 +218,5 @@ describeOnLinux("objects of a hostile task that are too large", () => {
     await expect(view.readWork()).rejects.toMatchObject({ code: "too_large" });
     writeFileSync(join(gitDir, "packed-refs"), lines.slice(0, 500).join(""));
     await expect(view.readWork()).rejects.toMatchObject({ code: "too_large" });
-  });
-});
-
-describeOnLinux("refs of a hostile task", () => {
-  it.each([
-    "refs/heads/../../config",
-    "refs/heads/a..b",
-    "refs/heads/-x",
-    "refs/heads/HEAD",
-    "refs/heads/a.lock",
-    "refs/heads/a@{1}",
-    "refs/heads/.a",
-    "refs/heads/a\u202eb",
-    "refs/heads/a\tb",
-    "refs/heads/",
-    "refs/tags/../heads/main",
-  ])("have no name like %j", async (name) => {
-    const hash = commitObject(gitDir, { tree: treeObject(gitDir, [file("a.txt")]), parents: [first] });
-    writeFileSync(join(gitDir, "packed-refs"), `${hash} ${name}\n`);
-    plantTraps();
-    const work = await view.readWork();
-    expect(work.refs).toEqual([]);
-    expect(["name", undefined]).toContain(work.refused[0]?.problem);
-  });
-
-  it("name commits: no file, no folder, no tag of a file, no text", async () => {
-    point("refs/heads/main", blob());
-    await expectProblem("not a commit");
-    point("refs/heads/main", treeObject(gitDir, [file("a.txt")]));
-    await expectProblem("not a commit");
-    point("refs/heads/main", "../../config");
-    await expectProblem("not a commit");
-    point("refs/heads/main", first);
-    const tag = `object ${blob()}\ntype blob\ntag v1\ntagger T <t@example.invalid> 1700000000 +0000\n\nx\n`;
-    point("refs/tags/v1", looseObject(gitDir, "tag", tag));
-    await expectProblem("not a commit", "refs/tags/v1");
-  });
-
-  it("are no symbolic refs, links or pipes", async () => {
-    point("refs/heads/other", "ref: refs/heads/main");
-    await expectProblem("not a commit", "refs/heads/other");
-    rmSync(join(gitDir, "refs/heads/other"));
-    symlinkSync(join(victim, ".git/refs/heads/main"), join(gitDir, "refs/heads/stolen"));
-    execFileSync("mkfifo", [join(gitDir, "refs/heads/pipe")]);
-    symlinkSync(join(victim, ".git/refs/heads"), join(gitDir, "refs/heads/folder"));
-    const work = await view.readWork();
-    expect(work).toMatchObject({ refs: [], refused: [] });
-  });
-
-  it("do not make HEAD leave the branches", async () => {
-    commit(file("a.txt"));
-    for (const head of ["ref: ../../victim/.git/HEAD", "ref: refs/tags/x", "ref: config", "", "x".repeat(4_000)]) {
-      writeFileSync(join(gitDir, "HEAD"), head);
-      expect((await view.readWork()).head.after).toEqual({ ref: null, commit: null });
-    }
-    rmSync(join(gitDir, "HEAD"));
-    execFileSync("mkfifo", [join(gitDir, "HEAD")]);
-    expect((await view.readWork()).head.after).toEqual({ ref: null, commit: null });
-  });
-});
-
-describeOnLinux("a repository that a hostile task replaced", () => {
-  it("is left when it is a link or a file", async () => {
-    renameSync(gitDir, join(base, "moved"));
-    symlinkSync(join(victim, ".git"), gitDir);
-    expect(await view.readWork()).toMatchObject({ refs: [], commits: [], dropped: [{ what: "repository" }] });
-    rmSync(gitDir);
-    writeFileSync(gitDir, `gitdir: ${join(victim, ".git")}\n`);
-    expect(await view.readWork()).toMatchObject({ refs: [], commits: [], dropped: [{ what: "repository" }] });
-  });
-
-  it("is not read through commondir, another ref format, or an index that git would follow", async () => {
-    const after = commit(file("a.txt"));
-    writeFileSync(join(gitDir, "commondir"), `${join(victim, ".git")}\n`);
-    put(join(gitDir, "reftable/tables.list"), "x\n");
-    writeFileSync(
-      join(gitDir, "config"),
-      `[extensions]\n\trefStorage = reftable\n\tpartialClone = origin\n[remote "origin"]\n\tpromisor = true\n`,
-    );
-    writeFileSync(join(gitDir, "index"), Buffer.concat([Buffer.from("DIRC\0\0\0\x02\xff\xff\xff\xff", "latin1"), Buffer.alloc(100)]));
-    const work = await view.readWork();
-    expect(work.refs).toMatchObject([{ after }]);
-    expect(work.dropped.map(({ what }) => what).sort()).toEqual(["index", "redirection", "ref table", "settings"]);
-  });
-
-  it("is not the real one when its whole history is another", async () => {
-    rmSync(gitDir, { recursive: true });
-    cpSync(join(victim, ".git"), gitDir, { recursive: true });
-    const work = await view.readWork();
-    expect(work.refs).toMatchObject([{ kind: "rewritten" }]);
-    expect(await view.importWork(work)).toMatchObject({ refs: [] });
   });
 });
