@@ -4,6 +4,7 @@ import type { Governance } from "../governance/governance.ts";
 import {
   branchName,
   assertNoLinks,
+  findSharingRef,
   type Git,
   gitProvider,
   headOf,
@@ -99,7 +100,7 @@ function titleOf(move: Move): string {
     case "commit":
       return `the commit ${shortHash(move.after)} on ${branchName(move.ref)}`;
     case "branch":
-      return `the branch ${branchName(move.ref)}`;
+      return move.ref.startsWith("refs/tags/") ? `the tag ${move.ref.slice("refs/tags/".length)}` : `the branch ${branchName(move.ref)}`;
     case "checkout":
       return `the checkout of ${nameOfHead(move.to)}`;
     case "clone":
@@ -149,7 +150,7 @@ function author(git: Git): { name: string; email: string } {
   return { name: git.owner.name ?? "Lancelot", email: git.owner.email ?? "lancelot@localhost" };
 }
 
-async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, { kind: "commit" }>): Promise<boolean> {
+async function uncommit(git: Git, { ref, before, after, paths, shared: wasShared }: Extract<Move, { kind: "commit" }>): Promise<boolean> {
   const now = await at(git, ref);
   if (now === before) return false;
   if (now !== after)
@@ -157,18 +158,19 @@ async function uncommit(git: Git, { ref, before, after, paths }: Extract<Move, {
       "conflict",
       `${branchName(ref)} changed since (${now === null ? "it was deleted" : `it is at ${shortHash(now)}`}), so the commit was kept. Use git revert to reverse its changes.`,
     );
-  const shared = await git.run("for-each-ref", ["--count=1", "--format=%(refname)", `--contains=${after}`, "refs/remotes", "refs/tags"]);
-  if (shared.trim() !== "")
+  const shared = wasShared === true ? null : await findSharingRef(git, after);
+  if (shared !== null)
     throw new LancelotError(
       "conflict",
-      `The commit was pushed or tagged (${shared.trim()}), so it was kept. Use git revert to reverse its changes.`,
+      `The commit was pushed or tagged (${shared}), so it was kept. Use git revert to reverse its changes.`,
     );
   assertNoLinks(git.repository, [ref]);
   const { ref: checkedOut } = await headOf(git);
   const list = { input: `${paths.join("\0")}\0`, author: author(git) };
   if (before === null) await git.run("update-ref", ["-d", ref, after], undefined, { author: author(git) });
   else await git.run("update-ref", ["-m", "undo of a commit", ref, before, after], undefined, { author: author(git) });
-  if (checkedOut !== ref) return true;
+  // An empty list would mean all files.
+  if (checkedOut !== ref || paths.length === 0) return true;
   // Only the index is reset: the working tree keeps the changes of the commit.
   const fromList = ["--pathspec-from-file=-", "--pathspec-file-nul"];
   if (before === null) await git.run("rm", ["--cached", "--quiet", "--ignore-unmatch", ...fromList], undefined, list);

@@ -46,6 +46,7 @@ export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-sett
 export { type Remote, borrowObjects, inPrivateFolder, receivePack, remoteOf, tooLarge, transfer, uploadPack } from "./git/git-transfer.ts";
 export { type Git, gitOf, gitProvider, listSettings, openGit } from "./git/git.ts";
 export { type Head, branchName, headOf, shortHash, switchTo } from "./git/git-head.ts";
+export { type RefState, findSharingRef, readRefState } from "./git/ref-state.ts";
 export type { Move, RecordedMove, RepositoryMoves } from "./git/repository-moves.ts";
 export { changedFiles, findFilteredFiles, hooksOf, list, nameInTree, refuseFiltered } from "./git/git-work-tree.ts";
 export { type Outliner, createOutliner } from "./outline/outline.ts";
@@ -59,6 +60,9 @@ export { ignoredPaths } from "./tasks/ignored-paths.ts";
 export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
 export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
+export { type ImportResult, importCommits } from "./tasks/commit-import.ts";
+export type { RefProblem } from "./tasks/ref-changes.ts";
+export { type ReadWorkOptions, type RepositoryWork, readRepositoryWork } from "./tasks/repository-work.ts";
 export type { OverlayLayer, OverlayView } from "./tasks/types.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** Folder in which a clone runs before it is moved into place. The name contains its process and the time in seconds. */
+/** Folder in which a clone runs before it is moved into place, or git works for one call. The name contains its process and the time in seconds. */
 const stagingName = /^\.lancelot-clone-([0-9a-f]{8})-(\d{1,10})-([0-9a-z]{1,8})-[0-9a-f]{16}$/;
 /** Older folders (ms) were left by hosts that this one cannot see, because no clone takes this long. */
 const oldest = 24 * 60 * 60 * 1000;
@@ -28,6 +28,8 @@ export async function sweepStaging(folder: string): Promise<string[]> {
     const [, madeIn, pid, seconds = ""] = parts;
     const age = Date.now() - Number.parseInt(seconds, 36) * 1000;
     if (age < oldest && (madeIn !== place() || isAlive(Number(pid)))) continue;
+    // The folder may be shared with other users.
+    if ((await lstat(join(folder, entry.name)).catch(() => null))?.uid !== (process.getuid?.() ?? 0)) continue;
     await rm(join(folder, entry.name), { recursive: true, force: true });
     removed.push(entry.name);
   }

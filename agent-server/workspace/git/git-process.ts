@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { LancelotError } from "../../contract/errors.ts";
 
 /** Time (ms) for a process tree to exit before it is killed. */
@@ -12,6 +13,8 @@ export interface GitProcess {
   readonly signal: AbortSignal;
   /** Written to its standard input. */
   readonly input?: string;
+  /** Is its standard input, instead of `input`. */
+  readonly inputFile?: string;
   /** Maximum output in bytes, and the message of the error when it is exceeded. */
   readonly output: { readonly maxBytes: number; readonly message: string };
   /** A limit of time in ms, and the message of the error: in all, or since the last output. */
@@ -31,15 +34,17 @@ export interface GitEnd {
  * @throws LancelotError `cancelled`, `too_large` (output), `unavailable` (time), or the error of `watch`; an Error when git cannot be started.
  */
 export async function runGitProcess(of: GitProcess): Promise<GitEnd> {
-  const { signal, input, output, time } = of;
+  const { signal, input, inputFile, output, time } = of;
   if (signal.aborted) throw new LancelotError("cancelled", "Git was stopped.");
+  const opened = inputFile === undefined ? null : openSync(inputFile, "r");
   const child = spawn("git", [...of.args], {
     cwd: of.cwd,
     env: of.env,
-    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: [opened ?? (input === undefined ? "ignore" : "pipe"), "pipe", "pipe"],
     detached: process.platform !== "win32",
     windowsHide: true,
   });
+  if (opened !== null) closeSync(opened);
   let problem: LancelotError | null = null;
   let hard: NodeJS.Timeout | undefined;
   const stop = (error: LancelotError): void => {

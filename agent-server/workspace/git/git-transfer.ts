@@ -1,11 +1,12 @@
 import { lookup } from "node:dns";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import { checkedLookup, isLoopbackHost } from "../../security/security.ts";
+import { stagingFolder, sweepStaging } from "./clone-staging.ts";
 import { gitEnvironment, ownEnvironment } from "./git.ts";
 import { gitError } from "./git-errors.ts";
 import { runGitProcess } from "./git-process.ts";
@@ -110,12 +111,20 @@ const ownVariables = [
   "TMP",
 ];
 
-/** Received objects are checked. Harmless mistakes of old git versions are accepted. */
+/** Harmless mistakes of old git versions that the check of received objects accepts. */
+export const acceptedMistakes: readonly string[] = [
+  "badTimezone",
+  "missingSpaceBeforeDate",
+  "zeroPaddedFilemode",
+  "missingEmail",
+  "badEmail",
+  "missingNameBeforeEmail",
+];
+
+/** Received objects are checked. */
 const fsckSettings: readonly Setting[] = [
   ["transfer.fsckObjects", "true"],
-  ...["badTimezone", "missingSpaceBeforeDate", "zeroPaddedFilemode", "missingEmail", "badEmail", "missingNameBeforeEmail"].map(
-    (id): Setting => [`fetch.fsck.${id}`, "ignore"],
-  ),
+  ...acceptedMistakes.map((id): Setting => [`fetch.fsck.${id}`, "ignore"]),
 ];
 
 /** Restricts https to the address that was checked: no redirects and no prompts. */
@@ -226,9 +235,11 @@ function transferError(said: string, remote: Remote): LancelotError {
   return gitError(new Error(message.replace(/^Cloning into .*$/m, "").trim()));
 }
 
-/** A temporary folder for one call, without a repository in or above it. */
+/** A temporary folder for one call, without a repository in or above it. Removes those of hosts that died. */
 export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "lancelot-git-"));
+  const folder = stagingFolder(tmpdir());
+  await sweepStaging(tmpdir());
+  await mkdir(folder, { mode: 0o700 });
   try {
     return await work(folder);
   } finally {

@@ -28,6 +28,7 @@ export type GitCommand =
   | "diff-index"
   | "ls-files"
   | "ls-tree"
+  | "rev-list"
   | "cat-file"
   | "check-attr"
   | "check-ignore"
@@ -44,11 +45,16 @@ export type GitCommand =
   | "update-ref"
   | "reset"
   | "rm"
-  | "checkout";
+  | "checkout"
+  | "pack-objects"
+  | "index-pack"
+  | "unpack-objects";
 
 export interface GitOptions {
   /** Written to its standard input. */
   readonly input?: string;
+  /** A file that is its standard input. */
+  readonly inputFile?: string;
   /** Instead of the repository's index. */
   readonly index?: string;
   /** Timeout without output (ms); 30 s by default. */
@@ -87,9 +93,16 @@ export async function openGit(workspace: string, signal: AbortSignal): Promise<G
   return gitOf(repository, workspace, signal);
 }
 
-/** The same for a repository that was already found or created. */
-export async function gitOf(repository: Repository, workspace: string, signal: AbortSignal): Promise<Git> {
-  const place = { GIT_DIR: repository.gitDir, GIT_WORK_TREE: repository.workTree };
+/**
+ * The same for a repository that was already found or created.
+ * @param maxAllocation memory in bytes that git may request at once, for objects that may be hostile
+ */
+export async function gitOf(repository: Repository, workspace: string, signal: AbortSignal, maxAllocation?: number): Promise<Git> {
+  const place: Record<string, string> = {
+    GIT_DIR: repository.gitDir,
+    GIT_WORK_TREE: repository.workTree,
+    ...(maxAllocation === undefined ? {} : { GIT_ALLOC_LIMIT: String(maxAllocation) }),
+  };
   const listed = parseSettings(await listSettings(place, repository.workTree, signal));
   const owner = ownerSettings(listed);
   const settings = [
@@ -150,12 +163,13 @@ async function run(
   env: Record<string, string>,
   args: readonly string[],
   signal: AbortSignal,
-  { input, quietMs = timeoutMs }: Pick<GitOptions, "input" | "quietMs"> = {},
+  { input, inputFile, quietMs = timeoutMs }: Pick<GitOptions, "input" | "inputFile" | "quietMs"> = {},
 ): Promise<string> {
   try {
     const { code, out, err } = await runGitProcess({
       ...{ args, cwd, env, signal },
       ...(input === undefined ? {} : { input }),
+      ...(inputFile === undefined ? {} : { inputFile }),
       output: { maxBytes: maxOutput, message: "Git printed more output than the limit. Name a path to reduce it." },
       time: { ms: quietMs, since: "output", message: "Git took too long and was stopped. Limit the request to a path." },
     });

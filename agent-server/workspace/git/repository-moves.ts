@@ -6,7 +6,15 @@ const Head = z.object({ ref: z.string().nullable(), commit: Commit });
 
 /** A change an action made to a repository besides its files, with the earlier state. Paths are relative to the root of the work tree. */
 export const Move = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("commit"), ref: z.string(), before: Commit.nullable(), after: Commit, paths: z.array(z.string()) }),
+  z.object({
+    kind: z.literal("commit"),
+    ref: z.string(),
+    before: Commit.nullable(),
+    after: Commit,
+    paths: z.array(z.string()),
+    /** The commit was on a remote branch or tagged before the move, so that this does not prevent the undo. */
+    shared: z.boolean().optional(),
+  }),
   z.object({ kind: z.literal("branch"), ref: z.string(), after: Commit }),
   z.object({ kind: z.literal("checkout"), from: Head, to: Head }),
   z.object({ kind: z.literal("clone"), path: z.string(), commit: Commit.nullable() }),
@@ -25,7 +33,8 @@ export interface RecordedMove {
  * happened.
  */
 export interface RepositoryMoves {
-  record(of: { questId: string | null; receiptId: string; move: Move }): void;
+  /** @returns the id for `takenBack`. */
+  record(of: { questId: string | null; receiptId: string; move: Move }): number;
   /** Changes of a quest that were not undone, newest first. */
   open(questId: string): RecordedMove[];
   takenBack(id: number): void;
@@ -48,7 +57,7 @@ export function createRepositoryMoves({
   const close = db.prepare("UPDATE repository_moves SET taken_back = 1 WHERE id = ?");
   return {
     record({ questId, receiptId, move }) {
-      insert.run(workspace, questId, receiptId, JSON.stringify(move), now().toISOString());
+      return Number(insert.run(workspace, questId, receiptId, JSON.stringify(move), now().toISOString()).lastInsertRowid);
     },
     open(questId) {
       const rows = ofQuest.all(workspace, questId) as { id: number; quest_id: string | null; receipt_id: string; move: string }[];
