@@ -90,7 +90,7 @@ export async function revertInView({ merged, lower }: ViewFolders, path: string,
     await withFolders([merged, lower], async (view, workspace) => {
       const source = openIfFolder(workspace, above);
       const was = source === null ? null : entryIn(source, name);
-      const folder = enterFolders(view, above, path, was === null ? null : workspace);
+      const folder = was === null ? openIfFolder(view, above) : enterFolders(view, above, path, workspace);
       const lock = folder === null ? null : unlock(folder, 0o700);
       try {
         if (folder === null) return;
