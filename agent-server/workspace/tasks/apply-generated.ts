@@ -5,7 +5,6 @@ import { LancelotError } from "../../contract/errors.ts";
 import { fileError } from "../file-errors.ts";
 import {
   at,
-  type Bytes,
   entryIn,
   isDeletionMark,
   mountOf,
@@ -31,7 +30,7 @@ import {
 import { cleanLayer, type Planned, planGenerated, splitBytes } from "./generated-plan.ts";
 import { doSteps, lockFolders, prepareCopies, removeCopies, revertSteps } from "./generated-steps.ts";
 import { planUndo } from "./generated-undo.ts";
-import { removeIfEqual } from "./layer-drop.ts";
+import { type OpaqueFolders, removeIfEqual, uncoverFolder } from "./layer-drop.ts";
 
 export interface GeneratedRequest {
   readonly taskFolder: string;
@@ -45,7 +44,7 @@ export interface GeneratedRequest {
   /** The workspace itself. */
   readonly lower: string;
   /** From `findOpaque` for the paths, asked while the view was open. */
-  readonly opaque: ReadonlySet<Bytes>;
+  readonly opaque: OpaqueFolders;
   /** Everything that is applied: the generated files and folders that are in no other, relative to the workspace. */
   readonly paths: readonly string[];
   readonly judgeName: (relative: string) => "secret" | "protected" | null;
@@ -200,10 +199,12 @@ async function revert(journal: string, plan: Plan, state: State): Promise<string
 }
 
 /** Removes deletion marks and empty folders from the layer, so that it shows the workspace there. */
-async function settle({ lower, source, settled }: Plan): Promise<void> {
-  if (settled.length === 0) return;
-  await withFolders([source, lower], (layer, workspace) => {
-    for (const path of settled.toReversed()) {
+async function settle({ lower, source, steps, settled, reverts }: Plan): Promise<void> {
+  if (reverts !== null) return;
+  const made = steps.filter(({ kind }) => kind === "folder").map(({ path }) => path);
+  await withFolders([source, lower], async (layer, workspace) => {
+    for (const path of made) await uncoverFolder(layer, path);
+    for (const path of [...made, ...settled].toReversed()) {
       const { above, name } = splitBytes(path);
       const folder = openIfFolder(layer, above);
       if (folder === null) continue;
@@ -216,7 +217,6 @@ async function settle({ lower, source, settled }: Plan): Promise<void> {
         closeSync(folder);
       }
     }
-    return Promise.resolve();
   });
 }
 

@@ -18,6 +18,7 @@ import {
 } from "./folder-descriptors.ts";
 import type { GeneratedCheck } from "./generated-check.ts";
 import { identityOf, type Step } from "./generated-journal.ts";
+import type { OpaqueFolders } from "./layer-drop.ts";
 import { split } from "./write-to-view.ts";
 
 /** A change of the layer before it is applied. */
@@ -42,7 +43,7 @@ const setuidBits = 0o6000;
 
 /** Plans how the workspace gets what a closed layer has at the paths. Changes nothing. */
 export async function planGenerated(
-  { layer, workspace, opaque }: { layer: number; workspace: number; opaque: ReadonlySet<Bytes> },
+  { layer, workspace, opaque }: { layer: number; workspace: number; opaque: OpaqueFolders },
   paths: readonly string[],
   check: GeneratedCheck,
 ): Promise<Planned> {
@@ -52,6 +53,8 @@ export async function planGenerated(
   const links = new Map<number, { paths: Bytes[]; count: number }>();
   const seen = new Set<Bytes>();
   const made = new Set<Bytes>();
+
+  const hides = (path: Bytes): boolean => (opaque.get(path) ?? []).length > 0;
 
   /** Notes a folder that gets or loses entries. */
   function changes(folder: Bytes, opened: number): void {
@@ -111,7 +114,7 @@ export async function planGenerated(
     }
     if (above === null) return;
     check.name(path, kindOf(now));
-    if (now.isDirectory() && was?.isDirectory() === true && below !== null && !hidden && !opaque.has(path)) {
+    if (now.isDirectory() && was?.isDirectory() === true && below !== null && !hidden && !hides(path)) {
       await merge(above, below, name, path, now, was);
       return;
     }
@@ -174,7 +177,7 @@ export async function planGenerated(
         const now: Stats | null = layerFolder === null ? null : entryIn(layerFolder, part);
         const was: Stats | null = workspaceFolder === null ? null : entryIn(workspaceFolder, part);
         if (was !== null && !was.isDirectory() && isFolder(now)) throw replaced(path);
-        hidden ||= opaque.has(folder) || (now !== null && !now.isDirectory());
+        hidden ||= hides(folder) || (now !== null && !now.isDirectory());
         layerFolder = layerFolder !== null && isFolder(now) ? open(layerFolder, part) : null;
         workspaceFolder = workspaceFolder !== null && isFolder(was) ? open(workspaceFolder, part) : null;
         check.folder(

@@ -205,7 +205,9 @@ function exists(root: string, path: Bytes): boolean {
 export async function removeCopies(journal: string, plan: Plan): Promise<void> {
   await forEachStep(
     { journal, plan },
-    async (step, { origin, old, source }) => {
+    async (step, { target, origin, old, source }) => {
+      // Until now, copies of what it contained may have been in it.
+      if (step.kind === "folder" && step.remove) removeFolder(target);
       if (step.kind !== "put" && step.kind !== "remove") return;
       for (const copy of [origin, old]) await removeTree(copy.folder, copy.name);
       if (step.kind === "put" && source.folder !== -1) await removeTree(source.folder, source.name);

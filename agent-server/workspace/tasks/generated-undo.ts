@@ -20,22 +20,26 @@ export function planUndo(
   const conflicts: string[] = [];
   const noted: Pick<Planned, "locked" | "mounts"> = { locked: [], mounts: new Set([mountOf(workspace)]) };
   const seen = new Set<Bytes>();
+  /** Folders that an earlier step creates. */
+  const created = new Set<Bytes>();
   for (const [index, step] of [...done.entries()].reverse()) {
     const { above, name } = splitBytes(step.path);
     const folder = openIfFolder(workspace, above);
-    if (folder === null) {
+    if (folder === null && !created.has(above)) {
       if (step.kind === "put" || step.kind === "remove") conflicts.push(toText(step.path));
       continue;
     }
     try {
-      if (!seen.has(above)) noteFolder(noted, above, folder);
+      if (folder !== null && !seen.has(above)) noteFolder(noted, above, folder);
       seen.add(above);
       const source = String(index);
-      const reversed = reverse(step, source, { now: entryIn(folder, name), was: entryIn(kept, source), put: placed[index] ?? null });
+      const now = folder === null ? null : entryIn(folder, name);
+      const reversed = reverse(step, source, { now, was: entryIn(kept, source), put: placed[index] ?? null });
       if (reversed === "conflict") conflicts.push(toText(step.path));
       else if (reversed !== null) steps.push(reversed);
+      if (step.kind === "folder" && step.remove) created.add(step.path);
     } finally {
-      closeSync(folder);
+      if (folder !== null) closeSync(folder);
     }
   }
   const mount = mountOf(kept);

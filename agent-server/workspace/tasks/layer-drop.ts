@@ -26,28 +26,35 @@ import { type RevertScope, setAttributes, split } from "./write-to-view.ts";
 /** Names that are asked for before a folder counts as opaque: the view may not show one that the workspace got a moment ago. */
 const asked = 3;
 
+/** Folders of a layer that show nothing of the workspace, with the names that they hide; none for a folder that only the layer had. */
+export type OpaqueFolders = ReadonlyMap<Bytes, readonly Bytes[]>;
+
 /**
- * Finds the folders of the layer that hide what the workspace has in their place: those above the paths and those below them. Their mark is
- * an extended attribute, which Node cannot read, so the open view is asked for names that only the workspace has.
+ * Finds the opaque folders of the layer: those above the paths and those below them. Their mark is an extended attribute, which Node cannot
+ * read, so the open view is asked for names that only the workspace has.
  * @param paths relative to the workspace, with forward slashes
- * @returns paths in the form that `dropFromLayer` and `applyGenerated` take, also after the view was closed
+ * @returns what `dropFromLayer` and `applyGenerated` need once the view is closed
  */
-export async function findOpaque({ lower, upper, merged }: LayerFolders, paths: readonly string[]): Promise<Set<Bytes>> {
+export async function findOpaque({ lower, upper, merged }: LayerFolders, paths: readonly string[]): Promise<OpaqueFolders> {
   const pace = createPace();
-  const found = new Set<Bytes>();
+  const found = new Map<Bytes, readonly Bytes[]>();
   await withFolders([lower, upper, merged], async (workspace, layer, view) => {
     /** Looks at one folder; false when either side has none. */
     function look(path: Bytes): boolean {
       const opened = [openIfFolder(workspace, path), openIfFolder(layer, path)];
       try {
         const [below, above] = opened;
-        if (below === null || below === undefined || above === null || above === undefined) return false;
+        if (above === null || above === undefined) return false;
+        if (below === null || below === undefined) {
+          found.set(path, []);
+          return false;
+        }
         const written = new Set(namesIn(above));
         const hidden = namesIn(below).filter((name) => !written.has(name));
         const shown = openIfFolder(view, path);
         if (shown === null) return false;
         opened.push(shown);
-        if (hidden.length > 0 && hidden.slice(0, asked).every((name) => entryIn(shown, name) === null)) found.add(path);
+        if (hidden.length > 0 && hidden.slice(0, asked).every((name) => entryIn(shown, name) === null)) found.set(path, hidden);
         return true;
       } finally {
         for (const folder of opened) if (folder !== null) closeSync(folder);
@@ -81,7 +88,7 @@ export interface ClosedLayer {
   /** The workspace itself. */
   readonly lower: string;
   /** From `findOpaque`, asked while the view was open. */
-  readonly opaque: ReadonlySet<Bytes>;
+  readonly opaque: OpaqueFolders;
 }
 
 /**
@@ -110,7 +117,7 @@ export async function dropFromLayer({ upper, lower, opaque }: ClosedLayer, path:
         lock();
         closeSync(folder);
       }
-      prune(layer, workspace, above, was === null ? opaque : new Set());
+      prune(layer, workspace, above, was === null ? opaque : new Map());
     });
   } catch (error) {
     throw fileError(error, path);
@@ -122,7 +129,7 @@ export async function dropFromLayer({ upper, lower, opaque }: ClosedLayer, path:
 interface Uncovering {
   readonly layer: number;
   readonly workspace: number;
-  readonly opaque: ReadonlySet<Bytes>;
+  readonly opaque: OpaqueFolders;
   readonly marks: Marks;
 }
 
@@ -136,9 +143,8 @@ async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: B
     const source = openBelow(workspace, folder);
     const lock = unlock(parent, 0o700);
     try {
-      const fresh = `.lancelot-${createHash("sha256").update(name).digest("hex").slice(0, 16)}.tmp`;
-      // An earlier call may have been interrupted after it removed the old folder.
-      if (entryIn(parent, name) === null && entryIn(parent, fresh) !== null) renameSync(at(parent, fresh), at(parent, name));
+      const fresh = freshName(name);
+      restoreFresh(parent, name);
       const now = entryIn(parent, name);
       if (now === null) return;
       const deleted = isDeletionMark(now);
@@ -146,7 +152,10 @@ async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: B
         throw new LancelotError("conflict", `A folder above ${path} is no folder in the task's files. Revert that first.`);
       if (!deleted && !opaque.has(folder) && entryIn(parent, fresh) === null) continue;
       const like = deleted ? entryIn(source, ".") : now;
-      if (like !== null) await renew(parent, name, fresh, source, like, marks);
+      const hidden = new Set(deleted ? namesIn(source) : opaque.get(folder));
+      if (like !== null) await renew(parent, name, like, (made, written) => {
+        for (const inner of namesIn(source)) if (hidden.has(inner) && !written.has(inner)) marks.put(made, inner);
+      });
     } finally {
       lock();
       closeSync(parent);
@@ -155,9 +164,32 @@ async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: B
   }
 }
 
-/** Replaces a folder or the mark of its deletion by a folder without the opaque mark, which has a mark for each name that was hidden. */
-async function renew(parent: number, name: Bytes, fresh: Bytes, source: number, like: Stats, marks: Marks): Promise<void> {
+/** Removes the mark of an opaque folder that hides nothing, so that it will show what the workspace gets there. */
+export async function uncoverFolder(layer: number, path: Bytes): Promise<void> {
+  const slash = path.lastIndexOf("/");
+  const name = path.slice(slash + 1);
+  const parent = openIfFolder(layer, path.slice(0, Math.max(0, slash)));
+  if (parent === null) return;
+  const lock = unlock(parent, 0o700);
+  try {
+    restoreFresh(parent, name);
+    const now = entryIn(parent, name);
+    if (now?.isDirectory() === true) await renew(parent, name, now, () => undefined);
+  } finally {
+    lock();
+    closeSync(parent);
+  }
+}
+
+/** Replaces a folder or the mark of its deletion by a folder without the opaque mark. `finish` adds to it before it takes the place. */
+async function renew(
+  parent: number,
+  name: Bytes,
+  like: Stats,
+  finish: (made: number, written: ReadonlySet<Bytes>) => void,
+): Promise<void> {
   const pace = createPace();
+  const fresh = freshName(name);
   const old = openIfFolder(parent, name);
   if (entryIn(parent, fresh) === null) mkdirSync(at(parent, fresh), { mode: 0o700 });
   const made = openBelow(parent, fresh);
@@ -169,8 +201,7 @@ async function renew(parent: number, name: Bytes, fresh: Bytes, source: number, 
         moveEntry(old, inner, made, inner);
       }
     }
-    const written = new Set(namesIn(made));
-    for (const inner of namesIn(source)) if (!written.has(inner)) marks.put(made, inner);
+    finish(made, new Set(namesIn(made)));
     setAttributes(made, like);
     if (old === null) unlinkSync(at(parent, name));
     else rmdirSync(at(parent, name));
@@ -181,21 +212,32 @@ async function renew(parent: number, name: Bytes, fresh: Bytes, source: number, 
   }
 }
 
+/** Not random: after a crash, the next call finds the new folder again. */
+function freshName(name: Bytes): Bytes {
+  return `.lancelot-${createHash("sha256").update(name).digest("hex").slice(0, 16)}.tmp`;
+}
+
+/** Gives a new folder its place after a crash between the removal of the old one and that. */
+function restoreFresh(parent: number, name: Bytes): void {
+  const fresh = freshName(name);
+  if (entryIn(parent, name) === null && entryIn(parent, fresh) !== null) renameSync(at(parent, fresh), at(parent, name));
+}
+
 /** Removes the folders above a path that are empty in the layer and equal to the workspace's. */
-function prune(layer: number, workspace: number, above: Bytes, opaque: ReadonlySet<Bytes>): void {
+function prune(layer: number, workspace: number, above: Bytes, opaque: OpaqueFolders): void {
   const parts = above.split("/").filter((part) => part !== "");
   for (let depth = parts.length; depth > 0; depth -= 1) {
     const path = parts.slice(0, depth).join("/");
-    if (!removeIfEqual(layer, workspace, parts.slice(0, depth - 1).join("/"), parts[depth - 1] ?? "", opaque.has(path))) return;
+    if (!removeIfEqual(layer, workspace, parts.slice(0, depth - 1).join("/"), parts[depth - 1] ?? "", (opaque.get(path) ?? []).length > 0)) return;
   }
 }
 
 /** Removes one empty folder that the workspace shows equally; false when it stays. */
-export function removeIfEqual(layer: number, workspace: number, above: Bytes, name: Bytes, opaque: boolean): boolean {
+export function removeIfEqual(layer: number, workspace: number, above: Bytes, name: Bytes, hides: boolean): boolean {
   const opened = [openIfFolder(layer, above), openIfFolder(workspace, above)];
   try {
     const [parent, other] = opened;
-    if (opaque || parent === null || parent === undefined || other === null || other === undefined) return false;
+    if (hides || parent === null || parent === undefined || other === null || other === undefined) return false;
     const [now, was] = [entryIn(parent, name), entryIn(other, name)];
     if (now === null || was === null || !now.isDirectory() || !was.isDirectory()) return false;
     if (((now.mode ^ was.mode) & permissionBits) !== 0 || now.uid !== was.uid || now.gid !== was.gid) return false;

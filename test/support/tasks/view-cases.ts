@@ -32,7 +32,7 @@ import { anyTree, become, pictureOf } from "../tools/tree.ts";
 type Picture = Record<string, string>;
 
 /** Makes folders writable, so that an ordinary user can change what is in them. */
-function openFolders(folder: string): void {
+export function openFolders(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory()) openFolders(join(folder, entry.name));
 }
@@ -47,7 +47,7 @@ function above(path: string): string[] {
 }
 
 /** What the view shows after a path was reverted, and whether a file or link of the task is above the path. */
-function reverted(lower: Picture, view: Picture, path: string): { picture: Picture; conflict: boolean } {
+export function reverted(lower: Picture, view: Picture, path: string): { picture: Picture; conflict: boolean } {
   const inLower = path in lower;
   const broken = above(path).find((folder) => folder in view && !isFolder(view, folder));
   if (broken !== undefined) return { picture: view, conflict: inLower };
@@ -201,7 +201,7 @@ export function describeTaskViews(): void {
             const done = dropFromLayer({ upper, lower, opaque }, path);
             if (conflict) await expect(done).rejects.toMatchObject({ code: "conflict" });
             else await done;
-            if (twice && !conflict) await dropFromLayer({ upper, lower, opaque: new Set() }, path);
+            if (twice && !conflict) await dropFromLayer({ upper, lower, opaque: new Map() }, path);
             opened = await view();
             expect(pictureOf(opened.merged(layer()))).toEqual(picture);
             if (!conflict && path in was) {
@@ -226,7 +226,7 @@ export function describeTaskViews(): void {
       chmodSync(join(opened.merged(layer()), "a/b"), 0o700);
       const upper = opened.upper(layer());
       await opened.close();
-      const closed = { upper, lower, opaque: new Set<string>() };
+      const closed = { upper, lower, opaque: new Map<string, string[]>() };
       await dropFromLayer(closed, "a/b", "entry");
       opened = await view();
       expect((await scanLayer({ lower, upper, merged: opened.merged(layer()) })).map(({ path }) => path)).toEqual(["a/b/one", "a/b/three"]);
@@ -243,7 +243,7 @@ export function describeTaskViews(): void {
       const opened = await view();
       symlinkSync(outside, join(opened.merged(layer()), "a"));
       await opened.close();
-      await dropFromLayer({ upper: opened.upper(layer()), lower, opaque: new Set() }, "a/b");
+      await dropFromLayer({ upper: opened.upper(layer()), lower, opaque: new Map() }, "a/b");
       expect(readdirSync(outside)).toEqual(["b"]);
       expect(readlinkSync(join(opened.upper(layer()), "a"))).toBe(outside);
     });
