@@ -1,0 +1,8 @@
+import { applyGenerated, undoGenerated } from "../../../../agent-server/workspace/workspace.ts";
+import { generatedRequest } from "../killed-apply.ts";
+
+// Applies the generated files of a test, or undoes a journal, and is killed in between.
+const [lower = "", task = "", id = "", undo = ""] = process.argv.slice(2);
+process.stdout.write("begun\n");
+if (undo === "") await applyGenerated(generatedRequest(lower, task, id));
+else await undoGenerated(undo);
