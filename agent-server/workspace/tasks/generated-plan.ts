@@ -49,7 +49,7 @@ export async function planGenerated(
 ): Promise<Planned> {
   const pace = createPace();
   const planned: Planned = { steps: [], settled: [], locked: [], cleanings: [], skipped: [], mounts: new Set() };
-  const { steps, settled, cleanings, skipped, mounts } = planned;
+  const { steps, settled, locked, cleanings, skipped, mounts } = planned;
   const links = new Map<number, { paths: Bytes[]; count: number }>();
   const seen = new Set<Bytes>();
   const made = new Set<Bytes>();
@@ -115,7 +115,7 @@ export async function planGenerated(
     if (above === null) return;
     check.name(path, kindOf(now));
     if (now.isDirectory() && was?.isDirectory() === true && below !== null && !hidden && !hides(path)) {
-      await merge(above, below, name, path, now, was);
+      await merge(above, below, folder, name, now, was);
       return;
     }
     if (now.isDirectory()) await look(above, name, path, true);
@@ -129,7 +129,9 @@ export async function planGenerated(
     steps.push({ kind: "put", path, source: path, put: identityOf(now), had: was === null ? null : identityOf(was) });
   }
 
-  async function merge(above: number, below: number, name: Bytes, path: Bytes, now: Stats, was: Stats): Promise<void> {
+  async function merge(above: number, below: number, folder: Bytes, name: Bytes, now: Stats, was: Stats): Promise<void> {
+    const path = folder === "" ? name : `${folder}/${name}`;
+    const start = { steps: steps.length, settled: settled.length, skipped: skipped.length, locked: locked.length };
     settled.push(path);
     const [from, to] = [attributesOf(was), attributesOf(now)];
     const differs = from.mode !== to.mode || (process.getuid?.() === 0 && (from.uid !== to.uid || from.gid !== to.gid));
@@ -138,14 +140,30 @@ export async function planGenerated(
     const locks = opened.map((one) => unlock(one, 0o500));
     try {
       const names = namesIn(layerFolder);
+      const known = namesIn(workspaceFolder);
       const shown = names.filter((inner) => !isDeletionMark(entryIn(layerFolder, inner)));
-      if (shown.length > 0) check.folder(path, [...shown, ...namesIn(workspaceFolder)]);
+      if (shown.length > 0) check.folder(path, [...shown, ...known]);
       for (const inner of names) await visit(layerFolder, workspaceFolder, path, inner, false);
+      if (isReplaced(path, known, start)) {
+        for (const list of ["steps", "settled", "locked"] as const) planned[list].splice(start[list]);
+        changes(folder, below);
+        steps.push({ kind: "put", path, source: path, put: identityOf(now), had: identityOf(was) });
+        return;
+      }
     } finally {
       for (const lock of locks) lock();
       for (const one of opened) closeSync(one);
     }
     if (differs) steps.push({ kind: "attributes", path, from, to });
+  }
+
+  /** True when the layer replaces all that a folder of the workspace contains, so that the whole folder can be moved instead. */
+  function isReplaced(path: Bytes, known: readonly Bytes[], start: { steps: number; settled: number; skipped: number }): boolean {
+    // What is skipped stays in the workspace, and a deletion mark must not be moved there.
+    if (known.length === 0 || skipped.length > start.skipped || settled.length > start.settled + 1) return false;
+    const replaced = new Set<Bytes>();
+    for (const step of steps.slice(start.steps)) if (step.kind === "put" && step.had !== null) replaced.add(step.path);
+    return known.every((name) => replaced.has(`${path}/${name}`));
   }
 
   async function judgeRemoval(below: number, name: Bytes, path: Bytes, was: Stats): Promise<void> {

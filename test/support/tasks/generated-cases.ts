@@ -145,7 +145,8 @@ export function describeGeneratedFiles(): void {
     it("are all applied or none, when the workspace changes meanwhile", async () => {
       fresh(folder());
       mkdirSync(join(lower, "dist"));
-      for (const name of ["a.js", "b.js", "c.js"]) writeFileSync(join(lower, "dist", name), "old");
+      // One file stays as it is, so that the others are replaced one by one.
+      for (const name of ["a.js", "b.js", "c.js", "same.js"]) writeFileSync(join(lower, "dist", name), "old");
       const { merged } = await open();
       for (const name of ["a.js", "b.js", "c.js"]) writeFileSync(join(merged, "dist", name), "built");
       mkdirSync(join(merged, "new"));
@@ -167,18 +168,23 @@ export function describeGeneratedFiles(): void {
 
   describe("generated files", () => {
     it("that the workspace does not have, or that were recreated, are moved by one rename", async () => {
-      mkdirSync(join(lower, "dist"));
+      for (const name of ["dist", "out/deep"]) mkdirSync(join(lower, name), { recursive: true });
       writeFileSync(join(lower, "dist/old.js"), "old");
+      writeFileSync(join(lower, "out/deep/same.js"), "old");
       const { merged, upper } = await open();
       mkdirSync(join(merged, "node_modules/p/q"), { recursive: true });
       writeFileSync(join(merged, "node_modules/p/q/x.js"), "x");
       rmSync(join(merged, "dist"), { recursive: true });
       mkdirSync(join(merged, "dist"));
       writeFileSync(join(merged, "dist/new.js"), "new");
-      const nodes = ["node_modules", "dist"].map((name) => statSync(join(upper, name)).ino);
-      const { steps, skipped } = await apply(["node_modules", "dist"]);
-      expect([steps, skipped]).toEqual([2, []]);
-      expect(["node_modules", "dist"].map((name) => statSync(join(lower, name)).ino)).toEqual(nodes);
+      rmSync(join(merged, "out"), { recursive: true });
+      mkdirSync(join(merged, "out/deep"), { recursive: true });
+      writeFileSync(join(merged, "out/deep/same.js"), "new");
+      const paths = ["node_modules", "dist", "out"];
+      const nodes = paths.map((name) => statSync(join(upper, name)).ino);
+      const { steps, skipped } = await apply(paths);
+      expect([steps, skipped]).toEqual([3, []]);
+      expect(paths.map((name) => statSync(join(lower, name)).ino)).toEqual(nodes);
       expect(readdirSync(join(lower, "dist"))).toEqual(["new.js"]);
     });
 
@@ -243,6 +249,7 @@ export function describeGeneratedFiles(): void {
       const outside = join(root, "outside");
       for (const name of [outside, join(lower, "app/dist")]) mkdirSync(name, { recursive: true });
       writeFileSync(join(outside, "x.js"), "theirs");
+      writeFileSync(join(lower, "app/dist/same.js"), "same");
       const first = await open();
       writeFileSync(join(first.merged, "app/dist/x.js"), "built");
       const { journal } = await apply(["app/dist"]);
