@@ -52,19 +52,12 @@ export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
 export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
-export {
-  type AppliedGenerated,
-  type GeneratedRequest,
-  applyGenerated,
-  generatedState,
-  recoverGenerated,
-  undoGenerated,
-} from "./tasks/apply-generated.ts";
-export { type ClosedLayer, dropFromLayer, findOpaque } from "./tasks/layer-drop.ts";
+export { type GeneratedRequest, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./tasks/apply-generated.ts";
+export { dropFromLayer, findOpaque } from "./tasks/layer-drop.ts";
 export { type LayerChange, type LayerEntry, scanLayer } from "./tasks/layer-scan.ts";
-export { type TaskFolder, type TaskFolders, createTaskFolders } from "./tasks/task-folders.ts";
+export { type TaskFolders, createTaskFolders } from "./tasks/task-folders.ts";
 export type { OverlayLayer, OverlayView } from "./tasks/types.ts";
-export { type RevertScope, type ViewFolders, putInView, revertInView } from "./tasks/write-to-view.ts";
+export { putInView, revertInView } from "./tasks/write-to-view.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 export { globFilter } from "./text/glob.ts";

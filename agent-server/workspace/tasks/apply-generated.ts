@@ -3,17 +3,7 @@ import { closeSync, mkdirSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { fileError } from "../file-errors.ts";
-import {
-  at,
-  entryIn,
-  isDeletionMark,
-  mountOf,
-  openIfFolder,
-  removeTree,
-  toBytes,
-  unlock,
-  withFolders,
-} from "./folder-descriptors.ts";
+import { at, entryIn, isDeletionMark, mountOf, openIfFolder, removeTree, toBytes, unlock, withFolders } from "./folder-descriptors.ts";
 import { createGeneratedCheck } from "./generated-check.ts";
 import {
   journalFolder,

@@ -70,7 +70,7 @@ async function forEachStep(
     };
     const order = plan.steps.map((step, index) => ({ step, index }));
     try {
-      for (const { step, index } of reverse ? order.reverse() : order) {
+      for (const { step, index } of reverse ? order.toReversed() : order) {
         await pace();
         const { above, name } = splitBytes(step.path);
         const origin = splitBytes(step.kind === "put" ? step.source : step.path);
@@ -282,6 +282,8 @@ function setAttributes({ folder, name }: Place, from: { mode: number }, to: { mo
 
 /** Not random: the next host must find the copies again. */
 function temporaryName(journal: string, index: number, use: string): Bytes {
-  const hash = createHash("sha256").update(`${basename(journal)} ${index} ${use}`).digest("hex");
+  const hash = createHash("sha256")
+    .update(`${basename(journal)} ${index} ${use}`)
+    .digest("hex");
   return `.lancelot-${hash.slice(0, 16)}.tmp`;
 }

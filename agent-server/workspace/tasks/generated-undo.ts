@@ -22,7 +22,7 @@ export function planUndo(
   const seen = new Set<Bytes>();
   /** Folders that an earlier step creates. */
   const created = new Set<Bytes>();
-  for (const [index, step] of [...done.entries()].reverse()) {
+  for (const [index, step] of [...done.entries()].toReversed()) {
     const { above, name } = splitBytes(step.path);
     const folder = openIfFolder(workspace, above);
     if (folder === null && !created.has(above)) {

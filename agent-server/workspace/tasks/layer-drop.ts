@@ -153,9 +153,10 @@ async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: B
       if (!deleted && !opaque.has(folder) && entryIn(parent, fresh) === null) continue;
       const like = deleted ? entryIn(source, ".") : now;
       const hidden = new Set(deleted ? namesIn(source) : opaque.get(folder));
-      if (like !== null) await renew(parent, name, like, (made, written) => {
-        for (const inner of namesIn(source)) if (hidden.has(inner) && !written.has(inner)) marks.put(made, inner);
-      });
+      if (like !== null)
+        await renew(parent, name, like, (made, written) => {
+          for (const inner of namesIn(source)) if (hidden.has(inner) && !written.has(inner)) marks.put(made, inner);
+        });
     } finally {
       lock();
       closeSync(parent);
@@ -182,12 +183,7 @@ export async function uncoverFolder(layer: number, path: Bytes): Promise<void> {
 }
 
 /** Replaces a folder or the mark of its deletion by a folder without the opaque mark. `finish` adds to it before it takes the place. */
-async function renew(
-  parent: number,
-  name: Bytes,
-  like: Stats,
-  finish: (made: number, written: ReadonlySet<Bytes>) => void,
-): Promise<void> {
+async function renew(parent: number, name: Bytes, like: Stats, finish: (made: number, written: ReadonlySet<Bytes>) => void): Promise<void> {
   const pace = createPace();
   const fresh = freshName(name);
   const old = openIfFolder(parent, name);
@@ -228,7 +224,8 @@ function prune(layer: number, workspace: number, above: Bytes, opaque: OpaqueFol
   const parts = above.split("/").filter((part) => part !== "");
   for (let depth = parts.length; depth > 0; depth -= 1) {
     const path = parts.slice(0, depth).join("/");
-    if (!removeIfEqual(layer, workspace, parts.slice(0, depth - 1).join("/"), parts[depth - 1] ?? "", (opaque.get(path) ?? []).length > 0)) return;
+    if (!removeIfEqual(layer, workspace, parts.slice(0, depth - 1).join("/"), parts[depth - 1] ?? "", (opaque.get(path) ?? []).length > 0))
+      return;
   }
 }
 

@@ -122,7 +122,8 @@ export function createTaskFolders(deps: {
     use(questId) {
       const folder = folderOf(questId);
       const lease = leaseOf(folder);
-      if (!lease.take(forever)) throw new LancelotError("conflict", "Another window works on this task. Close it there, or wait until it ends.");
+      if (!lease.take(forever))
+        throw new LancelotError("conflict", "Another window works on this task. Close it there, or wait until it ends.");
       used.set(folder, (used.get(folder) ?? 0) + 1);
       let released = false;
       const release = (): void => {
@@ -269,7 +270,7 @@ async function sizeOf(path: string): Promise<number> {
     // Another window removes the folder, or folders are deeper than files may be open.
     if (!["ENOENT", "ENOTDIR", "EACCES", "EMFILE"].includes(errno(error) ?? "")) throw error;
   } finally {
-    for (const { folder, lock } of opened.reverse()) {
+    for (const { folder, lock } of opened.toReversed()) {
       lock();
       closeSync(folder);
     }

@@ -1,6 +1,17 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -66,7 +77,9 @@ export function describeTaskFolders(): void {
       execFileSync("mkfifo", [join(folder, "pipe")]);
       writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff])]), "");
       // A path of 40,000 characters.
-      execFileSync("bash", ["-c", `n=$(printf 'x%.0s' {1..100}); for i in {1..400}; do mkdir $n; cd -P ./$n; done; touch end; chmod 0 .`], { cwd: folder });
+      execFileSync("bash", ["-c", `n=$(printf 'x%.0s' {1..100}); for i in {1..400}; do mkdir $n; cd -P ./$n; done; touch end; chmod 0 .`], {
+        cwd: folder,
+      });
       chmodSync(join(folder, "closed"), 0o000);
       chmodSync(join(folder, "read-only"), 0o555);
       chmodSync(join(folder, "work/work"), 0o000);
@@ -219,7 +232,9 @@ export function describeTaskFolders(): void {
       const full = join(root, "full");
       mkdirSync(full);
       const script = `mount -t tmpfs -o size=64k none "$1" && exec "$2" "$3" "$1" "$4"`;
-      const output = execFileSync("unshare", ["-Urm", "sh", "-c", script, "sh", full, process.execPath, main("full-disk"), root], { encoding: "utf8" });
+      const output = execFileSync("unshare", ["-Urm", "sh", "-c", script, "sh", full, process.execPath, main("full-disk"), root], {
+        encoding: "utf8",
+      });
       expect(JSON.parse(output)).toEqual({
         put: "unavailable",
         apply: "unavailable",

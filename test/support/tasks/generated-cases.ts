@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openOverlayView } from "../../../agent-server/sandbox/overlay/overlay-view.ts";
 import {
@@ -97,7 +97,11 @@ export function describeGeneratedFiles(): void {
           const one = everything[number % Math.max(1, everything.length)];
           const paths = all ? everything.filter((path) => !path.includes("/")) : one === undefined ? [] : [one];
           // Applying a path to the workspace is what reverting it in the view is, with the sides exchanged.
-          const { picture, conflict } = all ? { picture: now, conflict: false } : one === undefined ? { picture: was, conflict: false } : reverted(now, was, one);
+          const { picture, conflict } = all
+            ? { picture: now, conflict: false }
+            : one === undefined
+              ? { picture: was, conflict: false }
+              : reverted(now, was, one);
           const done = apply(paths);
           if (conflict) {
             await expect(done).rejects.toMatchObject({ code: "denied" });
@@ -212,14 +216,36 @@ export function describeGeneratedFiles(): void {
       ["a repository", (at) => mkdirSync(join(at, "dist/p/.git"), { recursive: true }), "dist/p/.git"],
       ["a repository in a dependency", (at) => mkdirSync(join(at, "node_modules/p/.GIT"), { recursive: true }), "node_modules/p/.GIT"],
       ["a link to a repository", (at) => symlinkSync("/tmp", join(at, "dist/.git")), "dist/.git"],
-      ["a bare repository", (at) => ["objects", "refs", "HEAD"].forEach((name) => mkdirSync(join(at, "dist/x", name), { recursive: true })), "dist/x"],
-      ["a worktree's folder", (at) => ["HEAD", "commondir"].forEach((name) => mkdirSync(join(at, "dist/x", name), { recursive: true })), "dist/x"],
+      [
+        "a bare repository",
+        (at) => ["objects", "refs", "HEAD"].forEach((name) => mkdirSync(join(at, "dist/x", name), { recursive: true })),
+        "dist/x",
+      ],
+      [
+        "a worktree's folder",
+        (at) => ["HEAD", "commondir"].forEach((name) => mkdirSync(join(at, "dist/x", name), { recursive: true })),
+        "dist/x",
+      ],
       ["a part that makes a repository of a folder", (at) => writeFileSync(join(at, "half/HEAD"), "ref: x"), "half"],
       ["the deletion of a repository", (at) => rmSync(join(at, "kept"), { recursive: true }), "kept/p/.git"],
-      ["the replacement of a repository", (at) => { rmSync(join(at, "kept"), { recursive: true }); mkdirSync(join(at, "kept")); }, "kept/p/.git"],
+      [
+        "the replacement of a repository",
+        (at) => {
+          rmSync(join(at, "kept"), { recursive: true });
+          mkdirSync(join(at, "kept"));
+        },
+        "kept/p/.git",
+      ],
       ["a secret", (at) => writeFileSync(join(at, "dist/.env"), "KEY=1"), "dist/.env"],
       ["the deletion of a secret", (at) => rmSync(join(at, "dist/.env.old")), "dist/.env.old"],
-      ["settings", (at) => { mkdirSync(join(at, "dist/.vscode")); writeFileSync(join(at, "dist/.vscode/settings.json"), "{}"); }, "dist/.vscode/settings.json"],
+      [
+        "settings",
+        (at) => {
+          mkdirSync(join(at, "dist/.vscode"));
+          writeFileSync(join(at, "dist/.vscode/settings.json"), "{}");
+        },
+        "dist/.vscode/settings.json",
+      ],
       ["a link that gives files a protected name", (at) => symlinkSync("x", join(at, "dist/.vscode")), "dist/.vscode"],
     ];
     it.each(plant)("are refused as a whole when they contain %s", async (_, change, refused) => {
