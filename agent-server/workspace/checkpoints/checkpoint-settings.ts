@@ -9,6 +9,8 @@ export const CheckpointSettings = z.strictObject({
   generated_folders: z.array(z.string().min(1).max(255)).max(500).default([]),
   max_total_bytes: z.int().min(1_000_000).default(5_000_000_000),
   keep_days: z.number().min(0.01).max(36_500).default(90),
+  max_task_bytes: z.int().min(1_000_000).default(20_000_000_000),
+  keep_task_days: z.number().min(0.01).max(36_500).default(14),
 });
 export type CheckpointSettings = z.infer<typeof CheckpointSettings>;
 

@@ -141,7 +141,7 @@ function differ(before: LayerEntry, after: LayerEntry, was: string, now: string)
 const chunkBytes = 64 * 1024;
 
 /** Compares two files of equal size; one that cannot be read counts as different. */
-function sameContent(one: string, other: string): boolean {
+export function sameContent(one: string | Buffer, other: string | Buffer): boolean {
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const opened: number[] = [];
   try {

@@ -1,0 +1,4 @@
+// @module-tag sandbox
+import { describeTaskFolders } from "../support/tasks/folders-cases.ts";
+
+describeTaskFolders();

@@ -1,0 +1,4 @@
+// @module-tag sandbox
+import { describeGeneratedFiles } from "../support/tasks/generated-cases.ts";
+
+describeGeneratedFiles();

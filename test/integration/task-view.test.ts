@@ -1,0 +1,4 @@
+// @module-tag sandbox
+import { describeTaskViews } from "../support/tasks/view-cases.ts";
+
+describeTaskViews();
