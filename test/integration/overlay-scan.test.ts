@@ -94,6 +94,25 @@ function snapshot(folder: string, at = "", found = new Map<string, string>()): M
 }
 
 describe("the scan of a task's layer", () => {
+  it("names entries whose names are not text, and what stands in folders that a command closed", async () => {
+    const lower = join(root, "work");
+    mkdirSync(join(lower, "sub"), { recursive: true });
+    const named = (folder: string, name: string) => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, "latin1")]);
+    writeFileSync(named(lower, "gone-\xff"), "1");
+    writeFileSync(named(join(lower, "sub"), "kept-\xfe"), "1");
+    view = await openOverlayView({ folder: join(root, "task"), layers: [layer(lower)], env: process.env, owner: undefined });
+    const merged = view.merged(layer(lower));
+    rmSync(named(merged, "gone-\xff"));
+    writeFileSync(named(join(merged, "sub"), "new-\xfd"), "2");
+    chmodSync(join(merged, "sub"), 0);
+    const found = await scanLayer({ lower, upper: view.upper(layer(lower)), merged });
+    expect(found.map(({ path: at, after }) => [at, after?.kind ?? null])).toEqual([
+      ["gone-\0ff", null],
+      ["sub", "folder"],
+      ["sub/new-\0fd", "file"],
+    ]);
+  });
+
   it("lists exactly what a comparison of both trees finds, whatever was done, in several sessions", async () => {
     let round = 0;
     await fc.assert(

@@ -1,7 +1,19 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OverlayLayer } from "../../workspace/workspace.ts";
-import type { OverlayOptions } from "./overlay-view.ts";
+
+export interface OverlayOptions {
+  /**
+   * Keeps what was written between the commands of a task; absolute, in no layer's `lower`. Its file system must support overlays (not
+   * overlayfs, NFS or vfat).
+   */
+  readonly folder: string;
+  readonly layers: readonly OverlayLayer[];
+  /** The user's environment, of which the PATH is used. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The user that commands run as when this process is root; absent otherwise. */
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+}
 
 /** The folder of a task that its commands see as /tmp; it contains their home folder. */
 export const temporaryName = "tmp";

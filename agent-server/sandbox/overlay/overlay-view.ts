@@ -1,22 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
+import type { OverlayView } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
-import { overlaps, prepareFolders, temporaryName } from "./overlay-folders.ts";
-
-export interface OverlayOptions {
-  /**
-   * Keeps what was written between the commands of a task; absolute, in no layer's `lower`. Its file system must support overlays (not
-   * overlayfs, NFS or vfat).
-   */
-  readonly folder: string;
-  readonly layers: readonly OverlayLayer[];
-  /** The user's environment, of which the PATH is used. */
-  readonly env: NodeJS.ProcessEnv;
-  /** The user that commands run as when this process is root; absent otherwise. */
-  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-}
+import { type OverlayOptions, overlaps, prepareFolders, temporaryName } from "./overlay-folders.ts";
 
 /** Where the task's temporary folder stands in the namespace: a path that always exists and that no command is shown. */
 export const temporaryInView = "/sys";

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { createPace } from "../effects/tree-walk.ts";
+import { diskPath, fromBytes } from "../byte-path.ts";
 import { errno } from "../file-errors.ts";
 
 /** What stands at a path. `other`: a pipe, socket or device. */
@@ -14,7 +15,7 @@ export interface LayerEntry {
 
 /** A path that a task's view shows otherwise than the workspace does. */
 export interface LayerChange {
-  /** Relative to the workspace, with forward slashes. */
+  /** Relative to the workspace, with forward slashes; of any bytes (byte-path.ts). */
   readonly path: string;
   /** In the workspace; null when nothing stands there. */
   readonly before: LayerEntry | null;
@@ -99,23 +100,25 @@ function below(path: string, name: string): string {
 
 /** Names in a folder, sorted. A folder that its owner may not read is opened for that moment. */
 function namesIn(folder: string): string[] {
+  const place = diskPath(folder);
+  const read = () => readdirSync(place, { encoding: "buffer" }).map(fromBytes).sort();
   try {
-    return readdirSync(folder).sort();
+    return read();
   } catch (error) {
     if (errno(error) !== "EACCES") throw error;
   }
-  const { mode } = lstatSync(folder);
-  chmodSync(folder, 0o700);
+  const { mode } = lstatSync(place);
+  chmodSync(place, 0o700);
   try {
-    return readdirSync(folder).sort();
+    return read();
   } finally {
-    chmodSync(folder, mode & 0o7777);
+    chmodSync(place, mode & 0o7777);
   }
 }
 
 function statOf(path: string): Stats | null {
   try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+    return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
   } catch (error) {
     // A folder above it no longer exists or is no folder.
     if (errno(error) === "ENOTDIR") return null;
@@ -134,8 +137,12 @@ function entryOf(stats: Stats): LayerEntry {
 
 function differ(before: LayerEntry, after: LayerEntry, was: string, now: string): boolean {
   if (before.kind !== after.kind || before.mode !== after.mode || before.size !== after.size) return true;
-  if (after.kind === "link") return !readlinkSync(was, { encoding: "buffer" }).equals(readlinkSync(now, { encoding: "buffer" }));
-  return after.kind === "other" || (after.kind === "file" && !sameContent(was, now));
+  if (after.kind === "link") return !targetOf(was).equals(targetOf(now));
+  return after.kind === "other" || (after.kind === "file" && !sameContent(diskPath(was), diskPath(now)));
+}
+
+function targetOf(link: string): Buffer {
+  return readlinkSync(diskPath(link), { encoding: "buffer" });
 }
 
 const chunkBytes = 64 * 1024;
