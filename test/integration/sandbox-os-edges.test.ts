@@ -43,6 +43,16 @@ const git = (cwd: string, ...args: string[]) =>
     env: { PATH: process.env["PATH"], HOME: cwd, GIT_CONFIG_NOSYSTEM: "1" },
   });
 
+it("a command that is stopped at any moment of its start ends, and runs nothing afterwards", async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const stop = new AbortController();
+    const running = run("sleep 60", { signal: stop.signal });
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort();
+    expect((await running).result).toMatchObject({ ended: "stopped", exitCode: null });
+  }
+});
+
 describe("the end of the host", () => {
   it("is the end of what it ran, daemons as well", async () => {
     const script = `
