@@ -112,6 +112,8 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
   const reportOver = report === null ? Promise.resolve() : closed(report);
   const stop = () => end("stopped");
   command.signal.addEventListener("abort", stop);
+  // It may have been stopped while the pipes were opened.
+  if (command.signal.aborted) stop();
 
   try {
     how.onSpawn?.(child);

@@ -70,6 +70,14 @@ describe("permissions that a command takes away", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["HEAD", "config", "hooks", "objects"]);
     chmodSync(folder, 0o755);
   });
+it("a command that is stopped at any moment of its start ends, and runs nothing afterwards", async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const stop = new AbortController();
+    const running = run("sleep 60", { signal: stop.signal });
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort();
+    expect((await running).result).toMatchObject({ ended: "stopped", exitCode: null });
+  }
 });
 
 describe("the end of the host", () => {

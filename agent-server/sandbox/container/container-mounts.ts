@@ -55,10 +55,8 @@ export function assertMountable(workspace: string, platform: NodeJS.Platform): v
  * Plans the mounts: the workspace at its own path, and the repository of a linked worktree. Protected files get read-only mounts on top.
  * Every folder above one is mounted onto itself, because a command could otherwise rename the folder together with its mounts and create
  * a new one in its place.
- * @throws LancelotError `unavailable` when the workspace cannot be mounted.
  */
 export function planMounts(deps: MountDeps): MountPlan {
-  assertMountable(deps.workspace, deps.platform);
   const plan = new Map<string, { kind: "pinned" | "readonly"; id: string }>();
   const protect = (root: string, path: string) => {
     const found = withoutLinks(root, path);

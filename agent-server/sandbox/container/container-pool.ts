@@ -8,7 +8,7 @@ import type { ContainerDeps } from "./container-deps.ts";
 import { ask, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
-import { linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
+import { assertMountable, linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
 import type { HostTermination } from "./host-termination.ts";
 import { removeContainer, startContainer, type WarmContainer } from "./warm-container.ts";
 
@@ -117,6 +117,8 @@ export function createPool(deps: PoolDeps): Pool {
   }
 
   async function acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer> {
+    // Before the search for secret files, which would take long on a whole disk.
+    assertMountable(deps.workspace, deps.platform);
     const repository = linkedRepository(deps.workspace);
     const masked = await deps.masked(repository === null ? [] : [repository]);
     mkdirSync(ownFolder, { recursive: true, mode: 0o700 });
