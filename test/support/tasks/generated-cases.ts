@@ -192,6 +192,23 @@ export function describeGeneratedFiles(): void {
       expect(readdirSync(join(lower, "dist"))).toEqual(["new.js"]);
     });
 
+    it("in a new folder show in the task's view together with what else is new there", async () => {
+      // What was recreated is opaque, as every new folder is on some systems.
+      mkdirSync(join(lower, "new/deep/old"), { recursive: true });
+      const { merged, upper } = await open();
+      rmSync(join(merged, "new"), { recursive: true });
+      for (const name of ["new/deep/dist", "new/deep/src"]) mkdirSync(join(merged, name), { recursive: true });
+      for (const name of ["new/deep/dist/a.js", "new/deep/src/a.ts"]) writeFileSync(join(merged, name), "text");
+      const now = pictureOf(merged);
+      rmSync(join(lower, "new"), { recursive: true });
+      await apply(["new/deep/dist"]);
+      expect(readdirSync(join(lower, "new/deep"))).toEqual(["dist"]);
+      const again = await open();
+      expect(pictureOf(again.merged)).toEqual(now);
+      const changes = await scanLayer({ lower, upper, merged: again.merged });
+      expect(changes.map(({ path }) => path)).toEqual(["new/deep/src", "new/deep/src/a.ts"]);
+    });
+
     it("lose pipes and setuid bits, and share no content with what stays in the layer", async () => {
       const { merged, upper } = await open();
       for (const name of ["src", "dist/deep"]) mkdirSync(join(merged, name), { recursive: true });

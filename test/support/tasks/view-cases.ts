@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -26,6 +27,7 @@ import {
   revertInView,
   scanLayer,
 } from "../../../agent-server/workspace/workspace.ts";
+import { openIfFolder, withFolders } from "../../../agent-server/workspace/tasks/folder-descriptors.ts";
 import { runs } from "../soak.ts";
 import { anyTree, become, pictureOf } from "../tools/tree.ts";
 
@@ -180,6 +182,22 @@ export function describeTaskViews(): void {
       expect(pictureOf(outside)).toEqual({ "a.ts": expect.stringContaining("file") });
       expect(readFileSync(join(outside, "a.ts"), "utf8")).toBe("theirs");
     });
+  });
+
+  it("a folder is opened without a link on the way, wherever that stands", async () => {
+    mkdirSync(join(lower, "a/b"), { recursive: true });
+    symlinkSync("a", join(lower, "link"));
+    symlinkSync("b", join(lower, "a/inner"));
+    const found = await withFolders([lower], (folder) =>
+      Promise.resolve(
+        ["a/b", "link", "link/b", "a/inner"].map((path) => {
+          const opened = openIfFolder(folder, path);
+          if (opened !== null) closeSync(opened);
+          return opened !== null;
+        }),
+      ),
+    );
+    expect(found).toEqual([true, false, false, false]);
   });
 
   describe("a path of a closed layer", () => {
