@@ -70,6 +70,8 @@ describe("permissions that a command takes away", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["HEAD", "config", "hooks", "objects"]);
     chmodSync(folder, 0o755);
   });
+});
+
 it("a command that is stopped at any moment of its start ends, and runs nothing afterwards", async () => {
   for (let turns = 0; turns < 40; turns += 1) {
     const stop = new AbortController();
