@@ -95,7 +95,7 @@ describeOnLinux("a host killed while it imports commits", () => {
     expect(repositoryState(view)).not.toEqual(before);
     expect(await view.undo()).toEqual([]);
     expect(repositoryState(view)).toEqual(before);
-    for (const moment of moments(runs(8, 100))) {
+    for (const moment of moments(runs(4, 100))) {
       await importAndKill("", "begun", moment * took);
       expect(await view.undo()).toEqual([]);
       expect(repositoryState(view)).toEqual(before);

@@ -95,7 +95,7 @@ describe("the import of whatever a task did", () => {
           rmSync(base, { recursive: true, force: true });
         }
       }),
-      { numRuns: runs(12, 300), endOnFailure: true },
+      { numRuns: runs(5, 300), endOnFailure: true },
     );
     expect(imported).toBeGreaterThan(0);
   });

@@ -21,6 +21,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import "../support/sandbox/ordinary-user.ts";
 import type { ShellProvider } from "../../agent-server/sandbox/shell-provider.ts";
 import { isolationLimits, megabyte } from "../support/sandbox/limits.ts";
+import { runs } from "../support/soak.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
 import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fixture.ts";
 import { quoted, runIn, until } from "../support/sandbox/run.ts";
@@ -73,7 +74,8 @@ describe("permissions that a command takes away", () => {
 });
 
 it("a command that is stopped at any moment of its start ends, and runs nothing afterwards", async () => {
-  for (let turns = 0; turns < 40; turns += 1) {
+  const rounds = runs(8, 40);
+  for (let turns = 0; turns < 40; turns += 40 / rounds) {
     const stop = new AbortController();
     const running = run("sleep 60", { signal: stop.signal });
     for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));

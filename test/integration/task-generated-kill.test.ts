@@ -57,7 +57,7 @@ it.each([
     for (const undo of [false, true]) {
       const args = (id: string, made: string) => [lower, task, id, ...(undo ? [made] : [])];
       const whole = (await runApply(args("timed", await fill("timed-undo", undo)), null)).took;
-      for (const [index, moment] of moments(runs(6, 100), undo ? 1 : 0).entries()) {
+      for (const [index, moment] of moments(runs(3, 100), undo ? 1 : 0).entries()) {
         const id = `${index}`;
         const made = await fill(`${id}-first`, undo);
         const { killed } = await runApply(args(id, made), moment * whole * 1.1);

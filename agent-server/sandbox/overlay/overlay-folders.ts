@@ -18,13 +18,13 @@ export interface OverlayOptions {
 /** The folder of a task that its commands see as /tmp; it contains their home folder. */
 export const temporaryName = "tmp";
 
-/** Records the start of the system during which a layer was last mounted. */
+/** Records the start of the system during which the layers were last mounted. */
 const bootFile = "boot";
 
 /**
  * Creates what a view needs in the task's folder, and frees layers for another mount. A merged folder takes mode and owner of the upper
  * one, so these are the shown folder's.
- * @returns whether the contents of a layer were discarded, because the system stopped before they reached the disk
+ * @returns whether the contents of the layers were discarded, because the system stopped before they reached the disk
  */
 export function prepareFolders({ folder, layers, owner }: OverlayOptions): boolean {
   const own = (path: string): void => {
@@ -41,35 +41,32 @@ export function prepareFolders({ folder, layers, owner }: OverlayOptions): boole
   own(folder);
   make(join(folder, temporaryName), 0o1777);
   make(join(folder, temporaryName, "home"), 0o700);
-  let wasReset = false;
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const mark = join(folder, bootFile);
+  const wasReset = existsSync(mark) && readFileSync(mark, "utf8") !== boot;
   for (const { name, lower } of layers) {
     const layer = join(folder, name);
     make(layer, 0o700);
-    wasReset = release(layer) || wasReset;
+    release(layer);
+    if (wasReset) rmSync(join(layer, "upper"), { recursive: true, force: true });
     for (const part of ["lower", "work"]) make(join(layer, part), 0o700);
     const { mode, uid, gid } = statSync(lower);
     const upper = join(layer, "upper");
     if (make(upper, mode & 0o7777) && process.getuid?.() === 0) chownSync(upper, uid, gid);
   }
+  writeFileSync(mark, boot, { mode: 0o600 });
   return wasReset;
 }
 
 /**
  * Removes the mark that a layer was mounted. It is mounted without waiting for the disk, so the system refuses to mount it again until
  * somebody has judged whether its contents are whole: they are as long as the system has not started again since.
- * @returns whether the contents were discarded
  */
-function release(layer: string): boolean {
-  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+function release(layer: string): void {
   const own = join(layer, "work", "work");
-  const mark = join(layer, bootFile);
-  const isWhole = !existsSync(mark) || readFileSync(mark, "utf8") === boot;
   // The system closes its folders there to everybody.
   for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
   rmSync(own, { recursive: true, force: true });
-  if (!isWhole) rmSync(join(layer, "upper"), { recursive: true, force: true });
-  writeFileSync(mark, boot, { mode: 0o600 });
-  return !isWhole;
 }
 
 /** True when two layers of a task would show the same folder, or one of them a folder that contains the task's own. */

@@ -125,7 +125,7 @@ export function describeGeneratedFiles(): void {
           }
           expect(leftovers()).toEqual([]);
         }),
-        { numRuns: runs(25, 1_000) },
+        { numRuns: runs(12, 1_000) },
       );
     });
 

@@ -116,7 +116,7 @@ export function describeTaskViews(): void {
           expect(pictureOf(lower)).toEqual(was);
           await opened.close();
         }),
-        { numRuns: runs(25, 1_000) },
+        { numRuns: runs(12, 1_000) },
       );
     });
 
@@ -231,7 +231,7 @@ export function describeTaskViews(): void {
           expect(readdirSync(dirname(opened.upper(layer()))).sort()).toEqual(["lower", "upper", "work"]);
           await opened.close();
         }),
-        { numRuns: runs(25, 1_000) },
+        { numRuns: runs(12, 1_000) },
       );
     });
 
