@@ -59,6 +59,7 @@ export { type ChangeClass, classesOf } from "./tasks/change-class.ts";
 export { ignoredPaths } from "./tasks/ignored-paths.ts";
 export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
+export { type Tasks, createTasks } from "./tasks/tasks.ts";
 export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
 export { type ImportResult, importCommits } from "./tasks/commit-import.ts";
 export type { RefProblem } from "./tasks/ref-changes.ts";

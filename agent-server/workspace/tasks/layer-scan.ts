@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createPace } from "../effects/tree-walk.ts";
 import { diskPath, fromBytes } from "../byte-path.ts";
 import { errno } from "../file-errors.ts";
+import { temporaryName } from "../file-operations.ts";
 
 /** What stands at a path. `other`: a pipe, socket or device. */
 export interface LayerEntry {
@@ -39,8 +40,12 @@ export interface LayerFolders {
  * The upper layer has what was written, and a character device 0:0 for each deleted entry. A folder that was removed and created again
  * hides what the workspace has in its place. Its mark is an extended attribute, which Node cannot read, so the view is asked for one name
  * that only the workspace has.
+ * @param onUnchanged receives files and links that were written but equal the workspace's: their copies hide what the user changes later
  */
-export async function scanLayer({ lower, upper, merged }: LayerFolders): Promise<LayerChange[]> {
+export async function scanLayer(
+  { lower, upper, merged }: LayerFolders,
+  onUnchanged: (path: string) => void = () => undefined,
+): Promise<LayerChange[]> {
   const pace = createPace();
   const changes: LayerChange[] = [];
 
@@ -61,6 +66,7 @@ export async function scanLayer({ lower, upper, merged }: LayerFolders): Promise
       const wasFolder = before?.kind === "folder";
       if (wasFolder && after.kind !== "folder") await listBelow(child);
       if (before === null || differ(before, after, join(lower, child), join(upper, child))) changes.push({ path: child, before, after });
+      else if (after.kind !== "folder") onUnchanged(child);
       if (after.kind === "folder") await visit(child, wasFolder);
     }
     if (inLower) await listHidden(path, new Set(written));
@@ -101,7 +107,11 @@ function below(path: string, name: string): string {
 /** Names in a folder, sorted. A folder that its owner may not read is opened for that moment. */
 function namesIn(folder: string): string[] {
   const place = diskPath(folder);
-  const read = () => readdirSync(place, { encoding: "buffer" }).map(fromBytes).sort();
+  const read = () =>
+    readdirSync(place, { encoding: "buffer" })
+      .map(fromBytes)
+      .filter((name) => !temporaryName.test(name))
+      .sort();
   try {
     return read();
   } catch (error) {
