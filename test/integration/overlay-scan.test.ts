@@ -2,7 +2,7 @@
 import {
   appendFileSync,
   chmodSync,
-  cpSync,
+  copyFileSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -56,6 +56,19 @@ interface Operation {
   readonly mode: number;
 }
 
+/** In place of `cpSync`, which ends the process at a link that leads to itself. */
+function copyTree(from: string, to: string): void {
+  const stats = lstatSync(from);
+  if (stats.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
+  else if (stats.isFile()) copyFileSync(from, to);
+  else {
+    // The names before the copy, which may lie in the folder itself.
+    const names = readdirSync(from);
+    mkdirSync(to);
+    for (const name of names) copyTree(join(from, name), join(to, name));
+  }
+}
+
 /** Applies an operation as far as the tree allows it. */
 function apply(folder: string, one: Operation): void {
   const at = join(folder, one.path);
@@ -69,10 +82,10 @@ function apply(folder: string, one: Operation): void {
     else if (one.kind === "touch") utimesSync(at, 1, 1);
     else if (one.kind === "rewrite") writeFileSync(at, readFileSync(at));
     else if (one.kind === "rename") renameSync(at, join(folder, one.to));
-    else if (one.kind === "copy") cpSync(at, join(folder, one.to), { recursive: true });
+    else if (one.kind === "copy") copyTree(at, join(folder, one.to));
     else if (one.kind === "hardlink") linkSync(at, join(folder, one.to));
     else if (one.kind === "link") symlinkSync(one.to, at);
-    else chmodSync(at, one.mode);
+    else if (one.kind === "mode") chmodSync(at, one.mode);
   } catch {
     // What a path holds may not allow it.
   }
