@@ -2,7 +2,7 @@ import { isMixed, isPlaceholder } from "./secret-formats.ts";
 
 /** Secrets without a recognizable format, detected by the name they are assigned to: `password=`, `"apiKey": "…"`, `--token …`. */
 
-/** What stands before `pass` where no underscore or dash does. */
+/** The characters before `pass` where it follows no underscore or dash. */
 const services = "db|pg|my|sql|smtp|ftp|imap|ldap|mail|user|root|admin|redis|mongo|rabbit|ssh|key|proxy|http|auth|login";
 const password = String.raw`pass(?:word|wd|phrase)|passcode|pwd|(?:(?<![a-z])|(?<=(?:${services})))pass(?![a-z])`;
 const key = String.raw`(?:api|access|account|private|signing|encryption|master|shared|auth|service|secret|storage|subscription|license)[_-]?key`;

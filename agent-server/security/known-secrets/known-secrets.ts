@@ -85,7 +85,7 @@ export function createKnownSecrets(): KnownSecrets {
     for (const { value, kind } of short) matches.push(...wordsIn(text, value, kind));
     if (!isStreamed) return { matches: merge(matches), unfinishedFrom: text.length };
     const { at, isSequence } = unfinishedEscapeAt(text);
-    // An escape that is cut stands for nothing yet, so what stands before it counts as the end.
+    // A cut escape has no value yet, so the text before it counts as the end.
     const whole = at < text.length ? squeeze(text.slice(0, at)) : squeezed;
     const isComplete = found.some(({ isWhole, end }) => isWhole && end === whole.length);
     const from = isComplete ? whole.length : (now.unfinished ??= createUnfinishedValues(now.forms)).from(whole);

@@ -113,7 +113,7 @@ const refusedByName: ReadonlySet<string> = new Set([
   ...["path.encoded", "path.foreign", "path.short-name", "path.unreadable"],
 ]);
 
-/** True when undo can restore an entry although the path gate refuses it by this rule: by its name, or by what stands there now. */
+/** True when undo can restore an entry although the path gate refuses it by this rule: by its name, or by the entry that is there now. */
 export function isRestorable(resolved: ReturnType<Governance["resolvePath"]>): boolean {
   return resolved.ok || resolved.rule === "path.loop" || resolved.rule === "path.not-a-folder" || refusedByName.has(resolved.rule);
 }

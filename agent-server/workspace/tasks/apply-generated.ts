@@ -126,7 +126,7 @@ export function generatedState(journal: string): "applied" | "reverted" | "unfin
 }
 
 /**
- * Ends what a host left unfinished when it died: completes it when only the layer was not cleaned up, and takes it back otherwise. Call it
+ * Ends what a host left unfinished when it died: completes it when only the layer was not cleaned up, and reverts it otherwise. Call it
  * while no other host uses the task's folder, before the next view of it is opened.
  * @returns conflicts: paths that were changed meanwhile and stay as they are; what the workspace had is in the journal
  */

@@ -70,7 +70,7 @@ export async function findDroppedMetadata(of: {
   return [...found].map(([what, names]) => ({ what, names }));
 }
 
-/** Files that were copied without a change do not count. What is no file stands for a deletion, or has no place in a repository. */
+/** Files that were copied without a change do not count. Other entries are deletion marks, or do not belong in a repository. */
 function differs(folder: UntrustedFolder, name: string, kind: "file" | "other", real: string): boolean {
   const stats = lstatSync(real, { throwIfNoEntry: false });
   if (kind === "other" || stats?.isFile() !== true || stats.size > maxCompared) return true;

@@ -115,7 +115,7 @@ export function namesIn(folder: number): Bytes[] {
   return withMode(folder, 0o700, list);
 }
 
-/** Gives the owner these additional permissions on the open folder. @returns a function that takes them back */
+/** Gives the owner these additional permissions on the open folder. @returns a function that removes them again */
 export function unlock(folder: number, bits: number): () => void {
   const mode = fstatSync(folder).mode & permissionBits;
   if ((mode & bits) === bits || process.getuid?.() === 0) return () => undefined;

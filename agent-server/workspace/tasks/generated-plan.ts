@@ -228,7 +228,7 @@ export function noteFolder({ locked, mounts }: Pick<Planned, "locked" | "mounts"
   if (uid !== 0 && uid === process.getuid?.() && (mode & 0o300) !== 0o300) locked.push({ path, mode: mode & permissionBits });
 }
 
-/** Takes out of the layer what is never applied. */
+/** Removes entries from the layer that are never applied. */
 export async function cleanLayer(layer: number, cleanings: readonly Cleaning[]): Promise<void> {
   for (const { path, kind } of cleanings) {
     const { above, name } = splitBytes(path);

@@ -149,7 +149,7 @@ export async function doSteps(journal: string, plan: Plan): Promise<void> {
 }
 
 /**
- * Takes back the steps that were done, the last one first. Steps that were not done yet are recognized.
+ * Reverts the steps that were done, the last one first. Steps that were not done yet are recognized.
  * @returns paths that someone else changed meanwhile: they stay, and what the workspace had is in the journal
  */
 export async function revertSteps(journal: string, plan: Plan, placed: readonly (Identity | null)[]): Promise<string[]> {

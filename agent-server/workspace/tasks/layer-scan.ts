@@ -5,7 +5,7 @@ import { diskPath, fromBytes } from "../byte-path.ts";
 import { errno } from "../file-errors.ts";
 import { temporaryName } from "../file-operations.ts";
 
-/** What stands at a path. `other`: a pipe, socket or device. */
+/** The entry at a path. `other`: a pipe, socket or device. */
 export interface LayerEntry {
   readonly kind: "file" | "link" | "folder" | "other";
   /** Permission bits; always the same for links. */

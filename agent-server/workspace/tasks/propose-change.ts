@@ -47,7 +47,8 @@ export async function proposeChange(deps: ProposeDeps, change: LayerChange, from
     if (open.changeId !== null && !open.conflict && open.text === text.text && mode === null) return null;
     return deps.changes.propose({ questId, receiptId, origin, file, ...text, ...(mode === null ? {} : { mode }) });
   }
-  const images = { before: await contentOf(file, before, deps.objects), after: await contentOf(now, after, deps.objects) };
+  const content = await contentOf(now, after, deps.objects);
+  const images = { before: await contentOf(file, before, deps.objects), after: withoutSetuid(content) };
   return deps.changes.proposeWhole({ questId, receiptId, origin, file, ...images });
 }
 
@@ -79,11 +80,20 @@ async function textChange(
   return isSame || !encodeText(decoded.text, current.encoding).equals(bytes) ? null : { current, text: decoded.text };
 }
 
+/** Permission bits that a command may give a file. Those that lend the owner's rights to a program (setuid, setgid) are never proposed. */
+const proposedBits = 0o777;
+
 /** The permissions that a file gets with its new text; null where it keeps those it has, or the usual ones. */
 function newMode(before: LayerEntry | null, after: LayerEntry | null): number | null {
   if (after === null) return null;
-  const usual = before === null ? 0o666 & ~process.umask() : before.mode;
-  return after.mode === usual ? null : after.mode;
+  const usual = before === null ? 0o666 & ~process.umask() : before.mode & proposedBits;
+  const mode = after.mode & proposedBits;
+  return mode === usual ? null : mode;
+}
+
+function withoutSetuid(content: WholeContent): WholeContent {
+  const { image } = content;
+  return image === null ? content : { ...content, image: { ...image, mode: image.mode & proposedBits } };
 }
 
 async function contentOf(path: FilePath, entry: LayerEntry | null, objects: ObjectStore): Promise<WholeContent> {

@@ -118,7 +118,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     file.stamp = racy ? "" : stamp;
   }
 
-  /** Reads the names in a folder again, keeping what is known about its folders and secret files. */
+  /** Reads the names in a folder again, keeping the known facts about its folders and secret files. */
   async function read(folder: Folder, rest: Rest): Promise<void> {
     const found = readEntries(folder);
     const knownFolders = new Map(folder.folders.map((one) => [one.path, one]));
@@ -281,7 +281,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
 
   return {
     find(query) {
-      // One after another, because they share what is known. Each starts after its call.
+      // One after another, because they share the index. Each starts after its call.
       const own = queue.then(() => find(query));
       queue = own.catch(() => {});
       return own;

@@ -44,7 +44,7 @@ export interface ViewFolders {
 }
 
 /**
- * `tree` is a path with all that is below it. `entry` leaves alone what is in a folder that both sides have, so that only the folder's
+ * `tree` is a path with all that is below it. `entry` leaves alone the content of a folder that both sides have, so that only the folder's
  * own permissions change.
  */
 export type RevertScope = "tree" | "entry";

@@ -93,6 +93,15 @@ describe("a change of a task as a proposal", () => {
     expect(fixture.read("tool.sh")).toBe("two\n");
   });
 
+  it.each([
+    ["text", "#!/bin/sh\n"],
+    ["a binary file", "\0b"],
+  ])("never makes a program run with the rights of its owner: %s", async (_name, content) => {
+    put("tool", content, 0o6755);
+    await accept(await propose("tool"));
+    expect(statSync(fixture.path("tool")).mode & 0o7777).toBe(0o755);
+  });
+
   it("is a link, not what it leads to", async () => {
     symlinkSync("/etc/hostname", join(upper, "link"));
     const change = await propose("link");
