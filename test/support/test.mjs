@@ -85,11 +85,7 @@ const parts = {
 const usualSteps = [
   [["checks"]],
   [["unit"]],
-  [["integration"]],
-  [
-    ["serial", "local-models"],
-    ["editor", "browser", "views"],
-  ],
+  [["serial", "local-models"], ["editor", "browser", "views"], ["integration"]],
 ];
 const soakSteps = [[["unit"]], [["integration"]], [["views"]], [["serial"]], [["local-models"]]];
 
