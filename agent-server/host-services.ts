@@ -204,7 +204,11 @@ export function createHostServices(options: HostOptions, version: string) {
     configDir: paths.configDir,
     isQuestOpen: (questId) => quests.isOpen(questId),
   });
-  const execution = createExecution({ workspace: workspaceServices, storage, governance, ledger, redactor, placeholders, emit, now, log });
+  const execution = createExecution({
+    workspace: workspaceServices,
+    ...{ storage, governance, ledger, redactor, placeholders, emit, now, log },
+    isQuestOpen: (questId) => quests.isOpen(questId),
+  });
   const tools = createTools({
     workspace: workspaceServices,
     ...{ execution, ledger, governance, redactor, placeholders, sanitizer, memory, emit, now, log, dataDir },

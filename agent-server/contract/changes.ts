@@ -21,6 +21,10 @@ export type Hunk = z.infer<typeof Hunk>;
 export const ChangeStatus = z.enum(["pending", "accepted", "rejected", "mixed", "superseded"]);
 export type ChangeStatus = z.infer<typeof ChangeStatus>;
 
+/** A test run of the task that saw a proposed change before anything was in the workspace. */
+export const Evidence = z.object({ command: z.string(), passed: z.boolean(), receiptId: Id.nullable(), at: Timestamp });
+export type Evidence = z.infer<typeof Evidence>;
+
 /**
  * A proposed edit of one file. Hunk indexes are stable for the lifetime of the change. The file on disk is `base` with the
  * accepted hunks applied, merged with the owner's edits in the meantime.
@@ -42,6 +46,12 @@ export const Change = z.object({
   whole: z.boolean().optional(),
   /** The command that made the change; absent for an edit. */
   origin: z.string().optional(),
+  /** Why the change is decided on its own: another program would run the file. Absent for an ordinary change. */
+  caution: z.string().optional(),
+  /** Permission bits that the file gets with its new text; absent when it keeps those it has. */
+  mode: z.int().min(0).max(0o777).optional(),
+  /** Tests that ran with exactly this change, oldest first; absent before the first. */
+  evidence: z.array(Evidence).optional(),
 });
 export type Change = z.infer<typeof Change>;
 
@@ -82,6 +92,20 @@ export const RestoreOf = z.union([
 ]);
 export type RestoreOf = z.infer<typeof RestoreOf>;
 
+/** Generated files (ignored by git) of one folder that a task has and the workspace does not. */
+export const GeneratedGroup = z.object({ name: z.string(), created: z.int(), modified: z.int(), deleted: z.int() });
+export type GeneratedGroup = z.infer<typeof GeneratedGroup>;
+
+/** What a task has besides its proposed changes: it reaches the workspace after their review. */
+export const TaskLeft = z.object({
+  questId: Id,
+  /** Null when there are none. Largest first. */
+  generated: z.object({ groups: z.array(GeneratedGroup), receiptId: Id.nullable() }).nullable(),
+  /** Newest first. */
+  commits: z.array(z.object({ hash: z.string(), subject: z.string() })),
+});
+export type TaskLeft = z.infer<typeof TaskLeft>;
+
 export const changeMethods = {
   "changes.list": method({
     summary: "Lists proposed changes, newest first; only undecided ones when `open` is true.",
@@ -100,6 +124,18 @@ export const changeMethods = {
     access: "owner",
     params: z.object({ id: Id, decision: z.enum(["accept", "reject"]), hunks: z.array(z.int().min(0)).max(10_000).optional() }),
     result: Change,
+  }),
+  "changes.left": method({
+    summary: "Returns the generated files and commits of a task that are not in the workspace yet.",
+    access: "any",
+    params: z.object({ questId: Id }),
+    result: TaskLeft,
+  }),
+  "changes.decideGenerated": method({
+    summary: "Applies the generated files of a task to the workspace, or discards them.",
+    access: "owner",
+    params: z.object({ questId: Id, decision: z.enum(["accept", "reject"]) }),
+    result: TaskLeft,
   }),
   "checkpoints.list": method({
     summary: "Lists checkpoints, newest first.",

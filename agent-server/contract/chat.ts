@@ -2,7 +2,8 @@ import * as z from "zod";
 import { Cursor, Id, Ok, page, Tier, Timestamp } from "./common.ts";
 import { Mode, Rule, Verdict } from "./governance.ts";
 import { method } from "./method.ts";
-import { CommandPlace } from "./providers.ts";
+import { GeneratedGroup } from "./changes.ts";
+import { CommandPlace, Containment } from "./providers.ts";
 import { AnsweredBy, ModelOverride } from "./router.ts";
 
 export const QuestStatus = z.enum([
@@ -104,6 +105,8 @@ export const CommandRun = z.object({
   cwd: z.string(),
   /** Null until it is known. */
   place: CommandPlace.nullable(),
+  /** The level of containment there; absent while it is unknown. */
+  containment: Containment.optional(),
   network: z.boolean(),
   /** Null while the command runs, and after it was terminated. */
   exitCode: z.int().nullable(),
@@ -145,6 +148,8 @@ export const ToolPart = z.object({
   live: z.object({ text: z.string(), skipped: z.int() }).optional(),
   /** Changed files (at most 200 of `total`), and the checkpoint that restores them. */
   touched: z.object({ files: z.array(TouchedFile), total: z.int(), checkpointId: Id.nullable() }).optional(),
+  /** Changes that a command proposed (at most 200 of `total`), and the generated files that its task has. */
+  proposed: z.object({ changeIds: z.array(Id), total: z.int(), generated: z.array(GeneratedGroup) }).optional(),
   /** Sanitizer rules that found injected instructions in the output; absent when none did. */
   findings: z.array(z.string()).optional(),
   durationMs: z.number().nullable(),

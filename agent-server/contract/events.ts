@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Change } from "./changes.ts";
+import { Change, TaskLeft } from "./changes.ts";
 import { Message, Quest } from "./chat.ts";
 import { Id } from "./common.ts";
 import { Approval } from "./governance.ts";
@@ -34,6 +34,8 @@ export const eventTopics = {
   toolOutput: z.object({ questId: Id, messageId: Id, callId: Id, offset: z.int(), text: z.string() }),
   approval: Approval,
   change: Change,
+  /** What a task has besides its proposed changes was changed: it was applied, imported or discarded, or a command wrote it. */
+  task: TaskLeft,
   /** A receipt was opened or closed. */
   receipt: Receipt,
   localModel: LocalModel,

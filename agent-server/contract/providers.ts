@@ -53,9 +53,19 @@ export type RouteDecision = z.infer<typeof RouteDecision>;
 export const CommandPlace = z.enum(["container", "os_sandbox", "host"]);
 export type CommandPlace = z.infer<typeof CommandPlace>;
 
+/**
+ * What keeps the effects of a command from the workspace (design: levels of containment).
+ * `transactional`: it works in a copy-on-write view, and what it writes is proposed. `copied`: the same with a copy.
+ * `watched`: it works in the workspace, which is compared before and after. `host`: nothing.
+ */
+export const Containment = z.enum(["transactional", "copied", "watched", "host"]);
+export type Containment = z.infer<typeof Containment>;
+
 export const SandboxState = z.object({
   /** Where a command would run now; null when it cannot run. */
   place: CommandPlace.nullable(),
+  /** The level of containment in effect there; absent while it is unknown. */
+  containment: Containment.optional(),
   /** One sentence: where commands run, or why they cannot. */
   message: z.string(),
   nextStep: z.string().nullable(),

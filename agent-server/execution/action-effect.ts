@@ -7,18 +7,23 @@ import {
   type FileImage,
   type FileOutcome,
   isPlainFolder,
-  type Touch,
   toTouched,
   type CommandChanges,
   commandChangesOutputs,
+  noQuest,
+  type TaskOutcome,
+  taskOutputs,
+  type Tasks,
 } from "../workspace/workspace.ts";
-import type { Action, Result } from "./action.ts";
+import type { Action, InView, Result, RunContext } from "./action.ts";
 import { type Expectation, expectationOf } from "./verify-files.ts";
 
 export interface ActionEffectDeps {
   readonly checkpoints: Checkpoints;
   /** Null where no workspace can be watched. */
   readonly effects: Effects | null;
+  /** Null where there are no tasks. */
+  readonly tasks: Pick<Tasks, "begin"> | null;
   readonly log: Log;
 }
 
@@ -47,7 +52,7 @@ export interface ActionEffect<T> {
 
 /** @param beforeRun called right before the effect; it throws when the effect may not start */
 export function createActionEffect<T>(
-  { checkpoints, effects, log }: ActionEffectDeps,
+  { checkpoints, effects, tasks, log }: ActionEffectDeps,
   action: Action<T>,
   receiptId: string,
   beforeRun: () => void,
@@ -56,16 +61,17 @@ export function createActionEffect<T>(
   const state = {
     checkpointId: null as string | null,
     watched: null as CommandChanges | null,
+    outcome: null as TaskOutcome | null,
     /** The checkpoint of a command that may still run; the watch closes it. */
     openCheckpointId: null as string | null,
     hasStarted: false,
   };
 
-  function start(checkpointId: string | null): Promise<Result<T>> {
+  function start(context: Omit<RunContext, "receiptId">): Promise<Result<T>> {
     if (action.signal.aborted) throw new LancelotError("cancelled", "Stopped before anything was done.");
     beforeRun();
     state.hasStarted = true;
-    return action.run({ receiptId, checkpointId });
+    return action.run({ receiptId, ...context });
   }
 
   async function runTouching(): Promise<RanEffect<T>> {
@@ -73,7 +79,7 @@ export function createActionEffect<T>(
       const kind = action.isResumable === true ? "restore" : "action";
       state.checkpointId = await checkpoints.take({ questId: quest, receiptId, touches, kind });
     }
-    const result = await start(state.checkpointId);
+    const result = await start({ checkpointId: state.checkpointId });
     const { checkpointId } = state;
     return { result, expectations: checkpointId === null ? [] : await imagesAfter(checkpointId, result.fileOutcomes) };
   }
@@ -92,7 +98,7 @@ export function createActionEffect<T>(
     };
     let result: Result<T>;
     try {
-      result = await start(watch.checkpointId);
+      result = await start({ checkpointId: watch.checkpointId });
     } catch (error) {
       // The reason of the failure reaches the caller even if the comparison fails too; recovery compares again later.
       await compare().catch((problem: unknown) => log("the changes of a failed command could not be determined", problem));
@@ -102,6 +108,31 @@ export function createActionEffect<T>(
       state.openCheckpointId = watch.checkpointId;
       watch.finishLater(result.stillRunning);
     } else await compare();
+    return { result, expectations: [] };
+  }
+
+  async function runInView(allTasks: Pick<Tasks, "begin">, { openView, origin, runsTests }: InView): Promise<RanEffect<T>> {
+    const command = await allTasks.begin({ questId: quest ?? noQuest, signal: action.signal, openView });
+    const propose = async (tests?: "passed" | "failed"): Promise<void> => {
+      state.outcome = await command.finish({ receiptId, origin, ...(tests === undefined ? {} : { tests }) });
+      action.onTaskOutcome?.(state.outcome);
+    };
+    let result: Result<T>;
+    try {
+      result = await start({ checkpointId: null, view: command.view });
+    } catch (error) {
+      // What it wrote before it failed is proposed too. The reason of the failure reaches the caller in every case.
+      await (state.hasStarted ? propose() : command.release()).catch((problem: unknown) =>
+        log("the changes of a failed command could not be proposed", problem),
+      );
+      throw error;
+    }
+    const proposeAtEnd = () => propose(runsTests ? (result.failure === undefined ? "passed" : "failed") : undefined);
+    if (result.stillRunning === undefined) await proposeAtEnd();
+    else
+      void result.stillRunning
+        .then(proposeAtEnd)
+        .catch((problem: unknown) => log("the changes of a command that ended late could not be proposed", problem));
     return { result, expectations: [] };
   }
 
@@ -137,6 +168,10 @@ export function createActionEffect<T>(
     },
 
     run() {
+      if (action.inView !== undefined) {
+        if (tasks === null) throw new LancelotError("internal", "There are no tasks here, so this action did not run.");
+        return runInView(tasks, action.inView);
+      }
       if (action.watch !== undefined) {
         if (effects === null) throw new LancelotError("internal", "The changes of this action cannot be watched here, so it did not run.");
         return runWatched(effects);
@@ -158,7 +193,8 @@ export function createActionEffect<T>(
       const { changed, ...facts } = state.watched === null ? {} : commandChangesOutputs(state.watched);
       const pending = state.openCheckpointId === null ? {} : { changesPending: true };
       const checkpoint = checkpointId === null ? {} : { checkpointId };
-      return { ...checkpoint, ...pending, ...facts, ...own, ...(changed === undefined ? {} : { changed }) };
+      const left = state.outcome === null ? {} : taskOutputs(state.outcome);
+      return { ...checkpoint, ...pending, ...facts, ...own, ...left, ...(changed === undefined ? {} : { changed }) };
     },
   };
 }
@@ -167,15 +203,7 @@ export function createActionEffect<T>(
  * True for actions that wait until a running command ends. Reviewed writes do not wait: the watch can tell them from the command's.
  * Questions to the user and web pages write nothing here, and can take hours.
  */
-function waitsForCommands({
-  consent,
-  touches,
-  steps,
-}: {
-  consent: "ask" | "review";
-  touches: readonly Touch[];
-  steps: readonly { capability: string }[];
-}): boolean {
+function waitsForCommands({ consent, touches, steps }: Pick<Action<unknown>, "consent" | "touches" | "steps">): boolean {
   if (consent === "review") return false;
   return touches.length > 0 || steps.some(({ capability }) => capability === "file_ops" || capability === "repo_ops");
 }

@@ -2,7 +2,7 @@ import type { ActionContext } from "../contract/action.ts";
 import type { Approval, Decision } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Question } from "../governance/governance.ts";
-import type { FileOutcome, Touch, Touched } from "../workspace/workspace.ts";
+import type { FileOutcome, OpenView, OverlayView, TaskOutcome, Touch, Touched } from "../workspace/workspace.ts";
 import type { VerifyOwn } from "./verifications.ts";
 
 /**
@@ -40,6 +40,25 @@ export interface ActionObserver {
   readonly onReceipt?: (receiptId: string) => void;
   /** The changes that a watched action made, also after it failed or was stopped. */
   readonly onTouched?: (touched: Touched) => void;
+  /** What an action in a task's view left, also after it failed or was stopped. */
+  readonly onTaskOutcome?: (outcome: TaskOutcome) => void;
+}
+
+/** An action that works in a copy-on-write view of its task: what it writes is proposed, and the workspace stays as it is. */
+export interface InView {
+  readonly openView: OpenView;
+  /** The command, for the review of what it writes. */
+  readonly origin: string;
+  /** Whether the action runs tests, so that its result counts for the changes that it saw. */
+  readonly runsTests: boolean;
+}
+
+/** What the effect of an action may use. */
+export interface RunContext {
+  readonly receiptId: string;
+  readonly checkpointId: string | null;
+  /** For an action in a view. */
+  readonly view?: OverlayView;
 }
 
 /** What the pipeline is asked to do. */
@@ -55,12 +74,14 @@ export interface Action<T> extends ActionContext, ActionObserver {
   readonly touches: readonly Touch[];
   /** The files that may change are not known in advance: the whole workspace is compared before and after. `touches` is then empty. */
   readonly watch?: "workspace";
+  /** In place of `watch`: the action works in a view of its task. `touches` is then empty. */
+  readonly inView?: InView;
   /** Protected files (relative to the workspace) named in the question: a watched action may change these. */
   readonly approvedPaths?: readonly string[];
   readonly provider: Provider;
   /** Why that provider was chosen, for the receipt. */
   readonly route?: Record<string, unknown>;
-  readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<T>>;
+  readonly run: (context: RunContext) => Promise<Result<T>>;
   /** The provider's own verification, in addition to that of the files. */
   readonly verify?: VerifyOwn;
   /** The caller holds the locks of the touched files. */

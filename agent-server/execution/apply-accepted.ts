@@ -1,6 +1,9 @@
+import { type ActionContext, actionContextOf, intentOf } from "../contract/action.ts";
+import type { Governance } from "../governance/governance.ts";
 import {
   type AcceptedText,
   type AcceptedWhole,
+  type ApplyAccepted,
   changeMode,
   encodeText,
   fileOutcomesOf,
@@ -18,15 +21,17 @@ import type { ExecutionPipeline } from "./pipeline.ts";
 type Write = Pick<Action<unknown>, "steps" | "touches" | "run"> & { readonly isDeletion: boolean; readonly detail: string };
 
 /**
- * Writes an accepted change through the pipeline. The user reviewed exactly this content, so nothing is asked again.
- * @throws LancelotError as `ExecutionPipeline.execute`; `conflict` when the path changed since it was read.
+ * Writes accepted changes through the pipeline. What the user reviewed is not asked again; what posture or mode accept is authorized like
+ * an edit.
  */
 export function createApplyAccepted(deps: {
   readonly files: WorkspaceFiles;
   readonly objects: Pick<ObjectStore, "get">;
+  readonly governance: Pick<Governance, "evaluate">;
   readonly pipeline: ExecutionPipeline;
-}): (accepted: AcceptedText | AcceptedWhole) => Promise<void> {
+}): ApplyAccepted {
   const { files, objects, pipeline } = deps;
+  const writeOf = (accepted: AcceptedText | AcceptedWhole): Write => ("image" in accepted ? wholeWrite(accepted) : textWrite(accepted));
 
   function textWrite({ change, file, current, text }: AcceptedText): Write {
     const mode = text === null ? null : change.mode;
@@ -59,23 +64,26 @@ export function createApplyAccepted(deps: {
     };
   }
 
-  return async (accepted) => {
-    const { change } = accepted;
-    const { isDeletion, detail, ...write } = "image" in accepted ? wholeWrite(accepted) : textWrite(accepted);
-    await pipeline.execute({
-      actor: "owner",
-      quest: change.questId,
-      parent: change.receiptId,
-      mode: "normal",
-      signal: new AbortController().signal,
-      actionType: "file_op",
-      actionName: isDeletion ? "file_delete" : "file_write",
-      inputs: { path: change.path.display, changeId: change.id },
-      question: { title: `Accept the change to ${change.path.display}`, detail },
-      consent: "review",
-      provider: fileProvider,
-      locksHeld: true,
-      ...write,
-    });
+  return {
+    isAllowed: (accepted, by) => writeOf(accepted).steps.every((step) => deps.governance.evaluate(intentOf(step, by)).verdict === "allow"),
+
+    async apply(accepted, by) {
+      const { change } = accepted;
+      const { isDeletion, detail, ...write } = writeOf(accepted);
+      const owner: ActionContext = {
+        ...{ actor: "owner", quest: change.questId, parent: change.receiptId, mode: "normal", signal: new AbortController().signal },
+      };
+      await pipeline.execute({
+        ...(by === null ? owner : actionContextOf(by)),
+        actionType: "file_op",
+        actionName: isDeletion ? "file_delete" : "file_write",
+        inputs: { path: change.path.display, changeId: change.id },
+        question: { title: `Accept the change to ${change.path.display}`, detail },
+        consent: by === null ? "review" : "ask",
+        provider: fileProvider,
+        locksHeld: true,
+        ...write,
+      });
+    },
   };
 }

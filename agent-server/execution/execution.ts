@@ -1,20 +1,30 @@
 import type { Checkpoint, RestoreOf, RestoreResult } from "../contract/changes.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Placeholders, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
-import { type Changes, createChanges, type FilePath, sweepStaging, type Workspace } from "../workspace/workspace.ts";
+import {
+  type Changes,
+  createChanges,
+  createTasks,
+  type FilePath,
+  sweepStaging,
+  type Tasks,
+  type Workspace,
+} from "../workspace/workspace.ts";
 import { createApplyAccepted } from "./apply-accepted.ts";
 import { createPipeline, type ExecutionPipeline } from "./pipeline.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRestore } from "./restore.ts";
+import { createTaskSettlement, type TaskSettlement } from "./task-settlement.ts";
 import { createTierBoundary, failureText } from "./tier-boundary.ts";
 import { createUndo } from "./undo.ts";
 import { createVerificationStore } from "./verification-store.ts";
 import { createVerifications } from "./verifications.ts";
 
-export type { IntentSpec, Provider, Result } from "./action.ts";
+export type { InView, IntentSpec, Provider, Result, RunContext } from "./action.ts";
 export { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
 export type { ExecutionPipeline } from "./pipeline.ts";
 export { isRefusal, refusalOf, refusalText } from "./refusals.ts";
@@ -38,6 +48,8 @@ export interface Execution {
     takeFailures(questId: string): string;
     onFailure(listener: (failure: { questId: string | null; receiptId: string; message: string }) => void): () => void;
   };
+  /** What becomes of the changes of tasks' commands; null without a folder. */
+  readonly settlement: TaskSettlement | null;
   /** The files that a quest changed on disk. */
   questFiles(questId: string): FilePath[];
   /** Verifies pending effects for `timeoutMs`, and records the rest as unverified. */
@@ -52,6 +64,8 @@ export interface ExecutionDeps {
   readonly redactor: Redactor;
   readonly placeholders: Placeholders;
   readonly emit: Emit;
+  /** True while a quest may continue: the files of its task are kept. */
+  readonly isQuestOpen: (questId: string) => boolean;
   readonly now: () => Date;
   readonly log: Log;
   /** How long (ms) an action of T2 or T3 waits for earlier verifications; the default of tier-boundary.ts if absent. */
@@ -75,30 +89,57 @@ export function createExecution(deps: ExecutionDeps): Execution {
     ...{ ledger, verifications },
     ...(deps.boundaryTimeoutMs === undefined ? {} : { timeoutMs: deps.boundaryTimeoutMs }),
   });
-  const pipeline = createPipeline({ governance, ledger, checkpoints, verifications, boundary, effects, log });
+  const { root, taskFolders, taskStore, settings } = workspace;
+  const pipeline = createPipeline({
+    ...{ governance, ledger, checkpoints, verifications, boundary, effects, log },
+    tasks: { begin: (of) => requireTasks().begin(of) },
+  });
   const changes = createChanges({
     ...{ store: workspace.changeStore, files, governance, ledger, locks, now },
     emit: deps.emit,
-    applyAccepted: createApplyAccepted({ files, objects, pipeline }),
+    applyAccepted: createApplyAccepted({ files, objects, governance, pipeline }),
     hide: (questId, text) => placeholders.of(questId).secrets.text(text).text,
   });
+  const store = workspace.changeStore;
+  const generatedFolders = () => new Set(settings().generated_folders);
+  const tasks =
+    root === null || taskFolders === null
+      ? null
+      : createTasks({
+          ...{ workspace: root, folders: taskFolders, tasks: taskStore, files, objects, changes, store, governance, generatedFolders },
+        });
+  const requireTasks = (): Tasks => {
+    if (tasks === null) throw new LancelotError("unavailable", "No folder is open, so there are no tasks.");
+    return tasks;
+  };
+  const settlement =
+    root === null || tasks === null
+      ? null
+      : createTaskSettlement({
+          ...{ root, tasks, changes, store, governance, pipeline, locks, moves },
+          mode: () => settings().generated_files,
+          emit: deps.emit,
+        });
   const restore = createRestore({ checkpoints, objects, files, governance, pipeline, locks, ledger, verifications, ready: () => ready });
   const repository = createRepositoryUndo({ moves, pipeline, locks, governance, workspace: key });
-  const undo = createUndo({ checkpoints, files: restore, repository, log });
+  const undo = createUndo({ checkpoints, files: restore, repository, generated: settlement, log });
   const swept = checkpoints.sweep();
   verifications.resume();
   if (workspace.root !== null)
     void sweepStaging(workspace.root).catch((error: unknown) => log("the files of an interrupted clone could not be removed", error));
   const ready = (async () => {
     await effects?.recover();
+    await tasks?.rests.recover();
     await restore.resume();
     collector.soon();
+    await taskFolders?.collect({ isQuestOpen: deps.isQuestOpen, now });
   })().catch((error: unknown) => log("actions of a host that died could not be recovered", error));
   const recovered = ready.then(() => undo.undoUnfinished(swept));
 
   return {
     pipeline,
     changes,
+    settlement,
     checkpoints: {
       list: (filter) => checkpoints.list(filter),
       diff: async (of) => restore.diff(of),

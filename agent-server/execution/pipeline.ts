@@ -5,7 +5,7 @@ import type { Decision } from "../contract/governance.ts";
 import type { Governance, OutcomeReport, OutcomeStep, Question, RefusedAction } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
-import { type Checkpoints, type Effects, type Touched, toTouched } from "../workspace/workspace.ts";
+import { type Checkpoints, type Effects, type Tasks, type Touched, toTouched } from "../workspace/workspace.ts";
 import type { Action, ActionObserver, IntentSpec } from "./action.ts";
 import { type ActionEffect, createActionEffect, type RanEffect } from "./action-effect.ts";
 import { brief, decisionOf, highestTier, receiptOf } from "./decisions.ts";
@@ -51,6 +51,8 @@ export interface PipelineDeps {
   readonly boundary: TierBoundary;
   /** Null where no workspace can be watched. */
   readonly effects: Effects | null;
+  /** Null where there are no tasks. */
+  readonly tasks: Pick<Tasks, "begin"> | null;
   readonly log: Log;
 }
 

@@ -3,12 +3,13 @@ import type { Log } from "../security/security.ts";
 import { type Checkpoints, type FilePath, readImage, type SweptAction } from "../workspace/workspace.ts";
 import type { Restore } from "./restore.ts";
 import type { RepositoryUndo } from "./repository-undo.ts";
+import type { TaskSettlement } from "./task-settlement.ts";
 
 /** Undoes the files and the git actions of a quest together. */
 export interface Undo {
   /** The files whose content a quest changed, without folders, special files, files below `.git` and names that are not text. */
   questFiles(questId: string): FilePath[];
-  /** Undoes the git actions, then the files. Git actions that the changed files blocked are tried a second time. */
+  /** Undoes the git actions, then the generated files and the others. Git actions that the changed files blocked are tried a second time. */
   restore(of: RestoreOf): Promise<RestoreResult>;
   /** Restores the files of actions that wrote only some of their files before their host died. */
   undoUnfinished(actions: readonly SweptAction[]): Promise<void>;
@@ -18,9 +19,11 @@ export function createUndo(deps: {
   readonly checkpoints: Pick<Checkpoints, "files">;
   readonly files: Pick<Restore, "restore" | "rollBack">;
   readonly repository: RepositoryUndo;
+  /** Null without a folder. */
+  readonly generated: Pick<TaskSettlement, "undo"> | null;
   readonly log: Log;
 }): Undo {
-  const { checkpoints, files, repository, log } = deps;
+  const { checkpoints, files, repository, generated, log } = deps;
 
   async function isHalfDone({ id }: SweptAction): Promise<boolean> {
     const planned = checkpoints.files({ id }).filter((file) => file.planned !== undefined && file.planned?.hash !== file.before?.hash);
@@ -50,6 +53,7 @@ export function createUndo(deps: {
     async restore(of) {
       if ("id" in of) return files.restore(of);
       const before = await repository.undo(of.questId);
+      const others = await generated?.undo(of.questId);
       const restored = await files.restore(of);
       const after =
         before.conflicts.length === 0 || restored.restored.length === 0
@@ -57,8 +61,8 @@ export function createUndo(deps: {
           : await repository.undo(of.questId);
       return {
         ...restored,
-        restored: [...before.restored, ...restored.restored, ...after.restored],
-        conflicts: [...after.conflicts, ...restored.conflicts],
+        restored: [...before.restored, ...(others?.restored ?? []), ...restored.restored, ...after.restored],
+        conflicts: [...after.conflicts, ...(others?.conflicts ?? []), ...restored.conflicts],
       };
     },
 

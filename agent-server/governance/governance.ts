@@ -126,7 +126,10 @@ export function createGovernance(deps: GovernanceDeps): Governance {
 
   return {
     evaluate: (intent) => evaluate(intent).decision,
-    commandNeeds: (command, cwd) => ({ network: commands.judge(command, cwd).tags.includes("network") }),
+    commandNeeds(command, cwd) {
+      const { tags } = commands.judge(command, cwd);
+      return { network: tags.includes("network"), tests: tags.includes("test") };
+    },
     judgeUrl: (url) => network.judge(url, "write"),
     explain: (command, cwd) => ({
       decision: evaluate({

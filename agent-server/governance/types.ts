@@ -41,8 +41,8 @@ export interface Governance {
   outcome(report: OutcomeReport): void;
   /** The owner rolled back the effects of these receipts. Never throws. */
   rolledBack(report: RolledBackReport): void;
-  /** What a command needs to work, as far as its syntax tree shows. */
-  commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean };
+  /** What a command needs to work, and whether it runs tests, as far as its syntax tree shows. */
+  commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean; readonly tests: boolean };
   /** Whether a command with network access may reach an address. */
   judgeUrl(url: string): NetworkJudgment;
   /** Why a command gets its decision, part by part. */

@@ -141,6 +141,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     title: "Container",
     place: "container",
     version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
+    containment: () => "watched",
 
     async probe(signal) {
       try {

@@ -48,6 +48,7 @@ export function createHostShell(deps: {
     title: "This machine, without a sandbox",
     place: "host",
     version: () => null,
+    containment: () => "host",
     probe() {
       if (windows) return Promise.resolve(health("down", "Commands cannot run directly on Windows yet.", "Use a container engine or WSL."));
       if (!deps.enabled())

@@ -19,6 +19,7 @@ export function createOsShell(deps: OsShellDeps): ShellProvider {
     title: "OS sandbox",
     place: "os_sandbox",
     version: () => null,
+    containment: () => "watched",
     probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),
     run: () => Promise.reject(new LancelotError("unavailable", `${message} ${nextStep}`)),
     close: () => Promise.resolve(),

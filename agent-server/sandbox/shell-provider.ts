@@ -1,4 +1,4 @@
-import type { CommandPlace, ProviderHealth } from "../contract/providers.ts";
+import type { CommandPlace, Containment, ProviderHealth } from "../contract/providers.ts";
 import type { OverlayLayer, OverlayView } from "../workspace/workspace.ts";
 import type { EgressConnection } from "./egress.ts";
 
@@ -49,6 +49,8 @@ export interface ShellProvider {
   readonly place: CommandPlace;
   /** Null before the first probe. */
   version(): string | null;
+  /** The level of containment in effect, found by a real try with the last probe; the weaker one before. */
+  containment(): Containment;
   /** Checks the current health, within a few seconds. Never throws. */
   probe(signal?: AbortSignal): Promise<ProviderHealth>;
   /**

@@ -13,6 +13,8 @@ type Names =
   | "changes.list"
   | "changes.get"
   | "changes.decide"
+  | "changes.decideGenerated"
+  | "changes.left"
   | "checkpoints.list"
   | "checkpoints.diff"
   | "checkpoints.restore";
@@ -23,7 +25,7 @@ type Names =
  */
 export function toolHandlers(
   tools: Tools,
-  execution: Pick<Execution, "changes" | "checkpoints">,
+  execution: Pick<Execution, "changes" | "checkpoints" | "settlement">,
   requireTools: () => void,
 ): Pick<Handlers, Names> {
   return {
@@ -53,6 +55,11 @@ export function toolHandlers(
     }),
     "changes.get": ({ id }) => execution.changes.review.get(id),
     "changes.decide": ({ id, decision, hunks }) => execution.changes.review.decide(id, decision, hunks),
+    "changes.left": ({ questId }) => execution.settlement?.left(questId) ?? { questId, generated: null, commits: [] },
+    "changes.decideGenerated": ({ questId, decision }) => {
+      if (execution.settlement === null) throw new LancelotError("unavailable", "No folder is open, so there are no generated files.");
+      return execution.settlement.decideGenerated(questId, decision);
+    },
     "checkpoints.list": ({ questId, limit }) => ({
       items: execution.checkpoints.list({ limit, ...(questId === undefined ? {} : { questId }) }),
     }),

@@ -3,7 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { decisionOf, type Execution, isRefusal, receiptOf, refusalOf, refusalText } from "../execution/execution.ts";
 import { feedbackFor, type GovernanceFeedback } from "../governance/governance.ts";
 import type { Log } from "../security/security.ts";
-import { type PathLocks, refuseSecrets, describeTouchedFiles } from "../workspace/workspace.ts";
+import { type PathLocks, refuseSecrets, describeOutcome, describeTouchedFiles, toProposed } from "../workspace/workspace.ts";
 import type { Router, RouteRequest } from "./routing/capability-router.ts";
 import type { Health } from "./routing/provider-health.ts";
 import type { Answer, Effect, Scope, Tool } from "./tool.ts";
@@ -13,7 +13,7 @@ import type { ToolCall, ToolOutcome } from "./types.ts";
 
 export interface ToolRunnerDeps extends ToolCallRecordDeps {
   readonly catalog: readonly Tool[];
-  readonly execution: Pick<Execution, "pipeline" | "verifications">;
+  readonly execution: Pick<Execution, "pipeline" | "verifications" | "settlement">;
   readonly locks: PathLocks;
   /** What a tool works with. @throws LancelotError `unavailable` without a workspace. */
   readonly scope: (call: ToolCall) => Scope;
@@ -115,6 +115,10 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
       record.show({ touched });
       record.changed = describeTouchedFiles(touched);
     },
+    onTaskOutcome: (outcome) => {
+      record.show({ proposed: toProposed(outcome) });
+      record.changed = describeOutcome(outcome);
+    },
     actionType: tool.actionType,
     actionName: tool.name,
     inputs: asRecord(call.args),
@@ -123,6 +127,7 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
     consent: "ask",
     touches: effect.touches,
     ...(effect.watch === undefined ? {} : { watch: effect.watch }),
+    ...(effect.inView === undefined ? {} : { inView: effect.inView }),
     ...(effect.approvedPaths === undefined ? {} : { approvedPaths: effect.approvedPaths }),
     ...record.providerOf(tool),
     run: async (context) => {
@@ -131,6 +136,9 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
     },
     ...(effect.verify === undefined ? {} : { verify: effect.verify }),
   });
+  if (effect.inView === undefined || deps.execution.settlement === null) return value;
+  const settled = await deps.execution.settlement.settle({ ...actionContextOf(call), parent: record.card.receiptId ?? call.parent });
+  if (settled !== "") record.changed = [record.changed, settled].filter((text) => text !== "").join("\n");
   return value;
 }
 

@@ -21,7 +21,7 @@ import type {
 } from "../workspace/workspace.ts";
 import type { CommandServices } from "./command/command-services.ts";
 import type { MemoryActionFactory } from "./memory/memory-actions.ts";
-import type { IntentSpec, Provider, Result, VerifyOwn } from "../execution/execution.ts";
+import type { InView, IntentSpec, Provider, Result, RunContext, VerifyOwn } from "../execution/execution.ts";
 import type { ToolCall } from "./types.ts";
 
 /** The services of a tool call. Services that have effects are used only inside `Effect.run`. */
@@ -73,11 +73,13 @@ export interface Effect {
   readonly touches: readonly Touch[];
   /** For effects whose changes are not known in advance, such as commands: the whole workspace is compared before and after. */
   readonly watch?: "workspace";
+  /** In place of `watch`: the effect works in a view of the task, and its changes are proposed. */
+  readonly inView?: InView;
   /** Protected files (relative to the workspace) named in the question: the effect may change them. */
   readonly approvedPaths?: readonly string[];
   /** True: the effect reads files from the disk, so the quest's proposed changes are reviewed first. */
   readonly needsReviewedFiles?: boolean;
-  readonly run: (context: { receiptId: string; checkpointId: string | null }) => Promise<Result<Answer>>;
+  readonly run: (context: RunContext) => Promise<Result<Answer>>;
   /** The tool's own verification, in addition to that of the files. */
   readonly verify?: VerifyOwn;
 }

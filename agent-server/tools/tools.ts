@@ -126,6 +126,7 @@ export function createTools(deps: ToolsDeps): Tools {
     },
     problem: () => commandSettings.read().problem,
     network: (command, cwd) => flag("TOOLS_NETWORK") && governance.commandNeeds(command, cwd).network,
+    runsTests: (command, cwd) => governance.commandNeeds(command, cwd).tests,
   };
 
   const problem = (tool: Tool): string | null => {

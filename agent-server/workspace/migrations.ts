@@ -136,4 +136,32 @@ export const workspaceMigrations: readonly Migration[] = [
       ALTER TABLE changes ADD COLUMN origin TEXT;
     `,
   },
+  {
+    name: "tools-6-tasks",
+    sql: `
+      -- Why the change is decided on its own: the program that would run the file. NULL for an ordinary change.
+      ALTER TABLE changes ADD COLUMN caution TEXT;
+      -- Tests that ran with the change, as JSON.
+      ALTER TABLE changes ADD COLUMN evidence TEXT NOT NULL DEFAULT '[]';
+      -- What a task's layer holds besides proposed changes, as JSON.
+      CREATE TABLE tasks (
+        workspace TEXT NOT NULL,
+        quest_id TEXT NOT NULL,
+        generated TEXT,
+        repository TEXT,
+        opaque TEXT NOT NULL,
+        PRIMARY KEY (workspace, quest_id)
+      ) STRICT;
+      CREATE TABLE applied_generated (
+        id INTEGER PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        quest_id TEXT NOT NULL,
+        receipt_id TEXT NOT NULL,
+        journal TEXT NOT NULL,
+        undone INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX applied_generated_quest ON applied_generated (workspace, quest_id, id);
+    `,
+  },
 ];

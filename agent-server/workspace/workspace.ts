@@ -7,11 +7,23 @@ import type { Storage } from "../storage/storage.ts";
 import { type ChangeStore, createChangeStore } from "./changes/change-store.ts";
 import { type CheckpointServices, createCheckpointServices } from "./checkpoints/checkpoint-services.ts";
 import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-moves.ts";
+import { createTaskFolders, type TaskFolders } from "./tasks/task-folders.ts";
+import { createTaskStore, type TaskStore } from "./tasks/task-store.ts";
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 export { displayPath } from "./byte-path.ts";
-export { type AcceptedText, type AcceptedWhole, type ChangeReview, type Changes, type Overlay, createChanges } from "./changes/changes.ts";
+export {
+  type AcceptedText,
+  type AcceptedWhole,
+  type ApplyAccepted,
+  type ChangeReview,
+  type Changes,
+  type Overlay,
+  createChanges,
+  noQuest,
+} from "./changes/changes.ts";
+export type { ChangeStore, StoredChange } from "./changes/change-store.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
 export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
 export type { FileImage } from "./checkpoints/file-image.ts";
@@ -59,7 +71,9 @@ export { type ChangeClass, classesOf } from "./tasks/change-class.ts";
 export { ignoredPaths } from "./tasks/ignored-paths.ts";
 export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
-export { type Tasks, createTasks } from "./tasks/tasks.ts";
+export { describeGroups, describeOutcome, taskOutputs, toProposed } from "./tasks/describe-outcome.ts";
+export { type TaskStore, createTaskStore, toTaskLeft } from "./tasks/task-store.ts";
+export { type OpenView, type TaskOutcome, type Tasks, createTasks } from "./tasks/tasks.ts";
 export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
 export { type ImportResult, importCommits } from "./tasks/commit-import.ts";
 export type { RefProblem } from "./tasks/ref-changes.ts";
@@ -101,6 +115,9 @@ export interface Workspace extends CheckpointServices {
   readonly locks: PathLocks;
   readonly moves: RepositoryMoves;
   readonly changeStore: ChangeStore;
+  /** The folders and records of tasks; null without a folder to work in. */
+  readonly taskFolders: TaskFolders | null;
+  readonly taskStore: TaskStore;
 }
 
 export interface WorkspaceDeps {
@@ -124,12 +141,16 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   const { storage, now } = deps;
   const root = deps.workspace === null ? null : realpathSync(deps.workspace);
   const key = root ?? "";
+  const services = createCheckpointServices({ ...deps, workspace: root });
+  const { settings } = services;
   return {
     ...{ root, key },
-    ...createCheckpointServices({ ...deps, workspace: root }),
+    ...services,
     files: createWorkspaceFiles(deps.askEditor),
     locks: createPathLocks(),
     moves: createRepositoryMoves({ storage, workspace: key, now }),
     changeStore: createChangeStore(storage, key, deps.placeholders),
+    taskFolders: root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log }),
+    taskStore: createTaskStore(storage, key, now),
   };
 }

@@ -108,7 +108,13 @@ describe("one entry of a strange name", () => {
 
   it("is no file to commit when git cannot be given it as text", async () => {
     const repository = { undo: () => Promise.resolve({ restored: [], conflicts: [] }) };
-    const { questFiles } = createUndo({ checkpoints: fixture.checkpoints, files: fixture.restore, repository, log: () => undefined });
+    const { questFiles } = createUndo({
+      checkpoints: fixture.checkpoints,
+      files: fixture.restore,
+      repository,
+      generated: null,
+      log: () => undefined,
+    });
     await fixture.sh("", {
       run: () => {
         for (const name of [Buffer.from([0xff]), Buffer.from("a\nb")]) writeFileSync(below(fixture.workspace, name), "x");

@@ -113,7 +113,13 @@ describe("the scan of a task's layer", () => {
     const named = (folder: string, name: string) => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, "latin1")]);
     writeFileSync(named(lower, "gone-\xff"), "1");
     writeFileSync(named(join(lower, "sub"), "kept-\xfe"), "1");
-    view = await openOverlayView({ folder: join(root, "task"), layers: [layer(lower)], env: process.env, owner: undefined });
+    view = await openOverlayView({
+      sandbox: "bubblewrap",
+      folder: join(root, "task"),
+      layers: [layer(lower)],
+      env: process.env,
+      owner: undefined,
+    });
     const merged = view.merged(layer(lower));
     rmSync(named(merged, "gone-\xff"));
     writeFileSync(named(join(merged, "sub"), "new-\xfd"), "2");
@@ -140,6 +146,7 @@ describe("the scan of a task's layer", () => {
           const before = snapshot(lower);
           for (const session of sessions) {
             const open = await openOverlayView({
+              sandbox: "bubblewrap",
               folder: join(folder, "task"),
               layers: [layer(lower)],
               env: process.env,

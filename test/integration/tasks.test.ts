@@ -41,6 +41,7 @@ describe("commands of a task", () => {
       objects: workspace.objects,
       changes: execution.changes,
       store: workspace.changeStore,
+      tasks: workspace.taskStore,
       governance,
       generatedFolders: () => new Set(["node_modules"]),
     });
@@ -137,15 +138,17 @@ describe("commands of a task", () => {
     expect([fixture.read("old/deep/a.ts"), fixture.read("keep.ts")]).toEqual(["a\n", "k\n"]);
   });
 
-  it("propose nothing of what another program would run, of git's metadata and of generated files", async () => {
-    const { proposed, found, special } = await run(
+  it("propose what another program would run with a caution, and nothing of secrets, git's metadata and generated files", async () => {
+    const { proposed, secret, repositories, generated, special } = await run(
       "mkdir -p .git/hooks .vscode node_modules/a sub/.git src; echo x > .git/hooks/pre-commit; echo x > sub/.git/config; echo {} > .vscode/settings.json; echo K=v > .env; echo x > node_modules/a/index.js; mkfifo pipe; echo x > src/a.ts",
     );
-    expect(proposed.map(({ path }) => path)).toEqual(["src/a.ts"]);
-    const paths = (name: "repository" | "protected" | "generated") => found.get(name)?.map(({ path }) => path);
-    expect(paths("repository")).toEqual([".git", ".git/hooks", ".git/hooks/pre-commit", "sub/.git", "sub/.git/config"]);
-    expect(paths("protected")).toEqual([".env", ".vscode/settings.json"]);
-    expect(paths("generated")).toEqual(["node_modules", "node_modules/a", "node_modules/a/index.js"]);
+    expect(proposed.map(({ path, caution }) => [path, caution !== undefined])).toEqual([
+      [".vscode/settings.json", true],
+      ["src/a.ts", false],
+    ]);
+    expect(repositories).toEqual([".git", ".git/hooks", ".git/hooks/pre-commit", "sub/.git", "sub/.git/config"]);
+    expect(secret).toEqual([".env"]);
+    expect(generated).toMatchObject({ paths: ["node_modules"], groups: [{ name: "node_modules", created: 1, modified: 0, deleted: 0 }] });
     expect(special).toEqual(["pipe"]);
     expect(readdirSync(fixture.workspace)).toEqual([]);
     expect((await run("cat node_modules/a/index.js .git/hooks/pre-commit; ls")).stdout).toContain("x\nx\n");

@@ -113,6 +113,8 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "changes.list": "looks",
   "changes.get": "looks",
   "changes.decide": "road",
+  "changes.decideGenerated": "road",
+  "changes.left": "looks",
   "checkpoints.list": "looks",
   "checkpoints.diff": "looks",
   "checkpoints.restore": "road",

@@ -4,6 +4,16 @@ import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
 const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
 
+const containedRule = rule(
+  "command.contained",
+  "Runs in a view of the workspace: what it changes is proposed, and nothing else can change.",
+);
+
+/** True for the levels at which nothing reaches the workspace before it is judged. The host sets the level, never a request. */
+function isContained(level: unknown): boolean {
+  return level === "transactional" || level === "copied";
+}
+
 const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on your allowlist.");
 
 /** Policy for command lines: what the syntax tree would run, and where. */
@@ -34,6 +44,9 @@ export const assessCommand: PolicyRule = (intent, _base, facts) => {
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
   if (judgment.verdict === "deny")
     return policyFinding({ ...common, denial: { tier: judgment.tier, riskLevel, rules, alternatives: common.alternatives } });
+  // Containment is the boundary: what the command does in its view is judged when it reaches the workspace.
+  if (isContained(intent.args["containment"]) && !networked)
+    return policyFinding({ scope: "contained", tags: ["shell"], alternatives: common.alternatives, notes: [containedRule] });
   if (onHost) {
     const asked = judgment.verdict === "allow" ? [] : rules;
     return policyFinding({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [hostRule, ...asked] });

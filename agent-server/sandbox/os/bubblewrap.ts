@@ -34,12 +34,13 @@ import { countsByNamespace, killQuietly, startTimeOf, untilGone } from "./namesp
 import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
-import { openOverlayView, temporaryInView } from "../overlay/overlay-view.ts";
+import { openOverlayView, temporaryInView, tryOverlayView } from "../overlay/overlay-view.ts";
 import { treeOf, watchProcesses } from "./process-watch.ts";
 
 const execute = promisify(execFile);
 /** Milliseconds. */
 const probeWithin = 5_000;
+const shellId = "bubblewrap";
 /** Descriptors of the sandboxed process; 3 and 4 belong to the gate. */
 const infoDescriptor = 5;
 const seccompDescriptor = 6;
@@ -72,6 +73,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   let found: BubblewrapInfo | null = null;
   let prepared: Promise<Prepared> | null = null;
   const pipes = createPipeMaker(folder);
+  const viewOptions = () => ({ sandbox: shellId, env, owner: ownerOf(deps.workspace) });
+  /** Why the workspace cannot be shown copy-on-write, as of the last probe; null where it can. */
+  let noViews: string | null = "The sandbox was not checked yet.";
 
   async function inspect(signal?: AbortSignal): Promise<BubblewrapInfo> {
     const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
@@ -107,7 +111,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     });
     try {
       const seen = await inspect(signal);
+      noViews = await tryOverlayView(folder, { ...viewOptions(), lower: deps.workspace });
       const lacking = [
+        ...(noViews === null ? [] : [`their changes are not held back until you accept them (${noViews.replace(/\.$/, "")})`]),
         ...(seen.socat ? [] : ["commands have no network access, because socat is missing"]),
         ...(seen.sizes ? [] : ["the size of temporary files is not limited, because bubblewrap is older than 0.7"]),
         ...(seccompFilter(process.arch) === null ? ["system calls are not filtered on this processor"] : []),
@@ -310,12 +316,13 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   };
 
   return {
-    id: "bubblewrap",
+    id: shellId,
     title: "OS sandbox (bubblewrap)",
     place: "os_sandbox",
     version: () => found?.version ?? null,
     probe,
-    openView: ({ folder: of, layers }) => openOverlayView({ folder: of, layers, env, owner: ownerOf(deps.workspace) }),
+    containment: () => (noViews === null ? "transactional" : "watched"),
+    openView: ({ folder: of, layers }) => openOverlayView({ ...viewOptions(), folder: of, layers }),
     run,
     async close() {
       for (const { stop } of running) stop();

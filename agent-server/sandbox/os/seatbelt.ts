@@ -196,6 +196,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     title: "OS sandbox (Seatbelt)",
     place: "os_sandbox",
     version: () => (holds ? release() : null),
+    containment: () => "watched",
     probe,
     async run(command) {
       if (command.signal.aborted) return { exitCode: null, ended: "stopped", outputBytes: 0, durationMs: 0, killedOrphans: false };

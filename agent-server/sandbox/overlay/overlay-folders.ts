@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { OverlayLayer } from "../../workspace/workspace.ts";
 
 export interface OverlayOptions {
+  /** The id of the sandbox that opens the view. */
+  readonly sandbox: string;
   /**
    * Keeps what was written between the commands of a task; absolute, in no layer's `lower`. Its file system must support overlays (not
    * overlayfs, NFS or vfat).
@@ -26,7 +28,7 @@ const bootFile = "boot";
  * one, so these are the shown folder's.
  * @returns whether the contents of the layers were discarded, because the system stopped before they reached the disk
  */
-export function prepareFolders({ folder, layers, owner }: OverlayOptions): boolean {
+export function prepareFolders({ folder, layers, owner }: Pick<OverlayOptions, "folder" | "layers" | "owner">): boolean {
   const own = (path: string): void => {
     if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
   };
@@ -47,7 +49,7 @@ export function prepareFolders({ folder, layers, owner }: OverlayOptions): boole
   for (const { name, lower } of layers) {
     const layer = join(folder, name);
     make(layer, 0o700);
-    release(layer);
+    releaseLayer(layer);
     if (wasReset) rmSync(join(layer, "upper"), { recursive: true, force: true });
     for (const part of ["lower", "work"]) make(join(layer, part), 0o700);
     const { mode, uid, gid } = statSync(lower);
@@ -62,7 +64,7 @@ export function prepareFolders({ folder, layers, owner }: OverlayOptions): boole
  * Removes the mark that a layer was mounted. It is mounted without waiting for the disk, so the system refuses to mount it again until
  * somebody has judged whether its contents are whole: they are as long as the system has not started again since.
  */
-function release(layer: string): void {
+export function releaseLayer(layer: string): void {
   const own = join(layer, "work", "work");
   // The system closes its folders there to everybody.
   for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { OverlayView } from "../../workspace/workspace.ts";
+import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
 import { pathOf } from "../command-environment.ts";
-import { type OverlayOptions, overlaps, prepareFolders, temporaryName } from "./overlay-folders.ts";
+import { type OverlayOptions, overlaps, prepareFolders, releaseLayer, temporaryName } from "./overlay-folders.ts";
 
 /** Where the task's temporary folder stands in the namespace: a path that always exists and that no command is shown. */
 export const temporaryInView = "/sys";
@@ -37,10 +38,10 @@ exit 0`;
  * can be copied, and programs that enter become the commands' user.
  * @throws LancelotError `unavailable`, with what the system said, where overlays cannot be mounted.
  */
-export async function openOverlayView({ folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
+export async function openOverlayView({ sandbox, folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
   if (overlaps(folder, layers))
     throw new LancelotError("unavailable", "Lancelot's data folder lies in the workspace, so the workspace cannot be shown copy-on-write.");
-  const wasReset = prepareFolders({ folder, layers, env, owner });
+  const wasReset = prepareFolders({ folder, layers, owner });
   const asRoot = process.getuid?.() === 0;
   const words = layers.flatMap(({ name, lower }) => [name, lower]);
   const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", ...words], {
@@ -62,6 +63,7 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
   }
   const pid = String(holder.pid);
   return {
+    sandbox,
     folder,
     layers,
     wasReset,
@@ -76,6 +78,31 @@ export async function openOverlayView({ folder, layers, env, owner }: OverlayOpt
       clearTimeout(late);
     },
   };
+}
+
+/**
+ * Opens a view of a folder and closes it again, to learn whether the system supports it.
+ * @param within a folder on the file system of the tasks' folders
+ * @returns why not, or null
+ */
+export async function tryOverlayView(
+  within: string,
+  of: Omit<OverlayOptions, "folder" | "layers"> & { lower: string },
+): Promise<string | null> {
+  const { lower, ...options } = of;
+  const layer: OverlayLayer = { name: "try", lower };
+  mkdirSync(within, { recursive: true, mode: 0o700 });
+  const folder = mkdtempSync(join(within, "view-"));
+  try {
+    await (await openOverlayView({ ...options, folder, layers: [layer] })).close();
+    return null;
+  } catch (error) {
+    if (error instanceof LancelotError) return error.message;
+    throw error;
+  } finally {
+    releaseLayer(join(folder, layer.name));
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Words by which `nsenter` changes to a user and drops all groups. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { visibleCommand } from "../command/command-question.ts";
+import { oneLine } from "../command/command-question.ts";
 import { commandEffect } from "../command/run-command-line.ts";
 import { count, defineTool, PathArgument } from "../tool.ts";
 import { resolveFile } from "../../workspace/workspace.ts";
@@ -8,7 +8,7 @@ import { resolveFile } from "../../workspace/workspace.ts";
 export const runCommand = defineTool({
   name: "run_command",
   description:
-    "Run a command line with bash in a sandbox that can access only the workspace: tests, builds, linters, scripts. There is no input, and background processes are stopped when it ends. Changes in the workspace are detected and can be undone. To read or change files and for git, prefer the other tools.",
+    "Run a command line with bash in a sandbox that can access only the workspace: tests, builds, linters, scripts. There is no input, and background processes are stopped when it ends. It sees the workspace with this task's proposed changes, so test them before the review. What it changes is proposed to the user like an edit, and can be undone. To read or change files and for git, prefer the other tools.",
   args: z.strictObject({
     command: z.string().min(1).max(50_000).describe("For bash -c"),
     cwd: PathArgument.optional().describe("Folder to run in, relative to the workspace. Default: its root"),
@@ -38,9 +38,3 @@ export const runCommand = defineTool({
     });
   },
 });
-
-/** The first line, cut to fit a card. */
-function oneLine(command: string): string {
-  const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
-  return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;
-}

@@ -1,7 +1,10 @@
-import type { CommandPlace } from "../../contract/providers.ts";
+import type { CommandPlace, Containment } from "../../contract/providers.ts";
 
 /** Where a command runs, for the approval question. */
-export function describePlace(place: CommandPlace): string {
+export function describePlace(place: CommandPlace, containment: Containment): string {
+  const where = place === "container" ? "in a container" : "in the OS sandbox";
+  if (containment === "transactional" || containment === "copied")
+    return `${where}, in a copy-on-write view of the workspace. What it changes is proposed to you; nothing else on this machine can change`;
   switch (place) {
     case "container":
       return "in this workspace's container. It can access the workspace and no other files on this machine";
@@ -28,12 +31,19 @@ export function visibleCommand(command: string): string {
 }
 
 /** The details of the approval question for a command. */
-export function commandDetail(of: { command: string; cwd: string; place: CommandPlace; network: boolean; timeoutMs: number }): string {
+export function commandDetail(of: {
+  command: string;
+  cwd: string;
+  place: CommandPlace;
+  containment: Containment;
+  network: boolean;
+  timeoutMs: number;
+}): string {
   return [
     visibleCommand(of.command),
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
-    `Runs ${describePlace(of.place)}.`,
+    `Runs ${describePlace(of.place, of.containment)}.`,
     of.network ? "Network: hosts on your allowlist (config/network.yaml)." : "Network: none.",
     `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
@@ -43,4 +53,10 @@ export function seconds(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1).replace(/\.0$/, "")} s`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
   return `${Math.round(ms / 60_000)} min`;
+}
+
+/** The first line, cut to fit a card. */
+export function oneLine(command: string): string {
+  const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
+  return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;
 }

@@ -14,4 +14,6 @@ export interface CommandServices {
   readonly problem: () => string | null;
   /** True when the command needs the network and the user's flag allows it. */
   readonly network: (command: string, cwd: string) => boolean;
+  /** True when the command runs tests, so that its result is shown with the changes that it saw. */
+  readonly runsTests: (command: string, cwd: string) => boolean;
 }

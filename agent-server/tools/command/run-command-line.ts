@@ -1,6 +1,6 @@
 import type { CommandRun } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { CommandPlace } from "../../contract/providers.ts";
+import type { CommandPlace, Containment } from "../../contract/providers.ts";
 import { toProvider } from "../routing/provider-failover.ts";
 import type { ToolProvider } from "../routing/capabilities.ts";
 import { formatBytes } from "../../workspace/workspace.ts";
@@ -10,7 +10,7 @@ import type { Answer, Effect, Scope } from "../tool.ts";
 import type { Provider, Result } from "../../execution/execution.ts";
 import type { Router } from "../routing/capability-router.ts";
 import { createCommandOutput } from "./command-output.ts";
-import { commandDetail, placeName, seconds, visibleCommand } from "./command-question.ts";
+import { commandDetail, oneLine, placeName, seconds, visibleCommand } from "./command-question.ts";
 
 /** A command line from a tool call or the user's configuration. */
 export interface CommandLine {
@@ -25,7 +25,7 @@ export interface CommandLine {
 }
 
 /**
- * Plans the run of a command line on the chosen provider, with the whole workspace watched.
+ * Plans the run of a command line on the chosen provider: in a view of the task where it has one, else with the whole workspace watched.
  * @throws LancelotError `unavailable` with the next step when nothing can run it.
  */
 export async function commandEffect(scope: Scope, line: CommandLine): Promise<Effect> {
@@ -39,12 +39,16 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   const profile = { network, unattended: call.askOwner === undefined };
   const { provider: planned } = await commands.router.choose({ capability: "shell_exec", action: "run", profile });
   const place = placeOf(planned);
+  const containment = planned.containment?.() ?? "host";
+  const { openView } = planned;
+  const isInView = containment === "transactional" && openView !== undefined;
   const updateCard = (update: Partial<CommandRun>): void =>
     call.onUpdate?.({
       command: {
         text: commands.redactor.text(visibleCommand(line.command)).text,
         cwd: line.cwd.display,
         place,
+        containment,
         network,
         exitCode: null,
         ended: null,
@@ -61,18 +65,19 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       {
         capability: "shell_exec",
         action: "run",
-        args: { command: line.command, ...(place === "host" ? { place } : {}), network },
+        args: { command: line.command, ...(place === "host" ? { place } : {}), ...(isInView ? { containment } : {}), network },
         cwd: line.cwd.absolute,
       },
     ],
     question: {
       title: line.title,
-      detail: commandDetail({ command: line.command, cwd: line.cwd.display, place, network, timeoutMs }),
+      detail: commandDetail({ command: line.command, cwd: line.cwd.display, place, containment, network, timeoutMs }),
     },
     touches: [],
-    watch: "workspace",
-    needsReviewedFiles: true,
-    async run({ receiptId }) {
+    ...(isInView
+      ? { inView: { openView, origin: oneLine(line.command), runsTests: commands.runsTests(line.command, line.cwd.absolute) } }
+      : { watch: "workspace", needsReviewedFiles: true }),
+    async run({ receiptId, view }) {
       await commands.learnSecrets();
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
@@ -88,6 +93,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
             timeoutMs,
             outputBytes: limits.outputBytes,
             network,
+            ...(view === undefined ? {} : { view }),
             onConnection: (connection) => void connections.push(connection),
             onOutput: output.add,
           },
@@ -97,7 +103,15 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         const ran = placeById(commands.router, done.provider) ?? place;
         updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
-        return answerOf(done.value, { text: output.text(), place: ran, provider: done.provider, timeoutMs, limits, connections });
+        return answerOf(done.value, {
+          text: output.text(),
+          place: ran,
+          containment,
+          provider: done.provider,
+          timeoutMs,
+          limits,
+          connections,
+        });
       } finally {
         output.end();
         call.onUpdate?.({ live: output.live() });
@@ -111,6 +125,7 @@ function answerOf(
   of: {
     text: string;
     place: CommandPlace;
+    containment: Containment;
     provider: Provider;
     timeoutMs: number;
     limits: { outputBytes: number };
@@ -143,6 +158,7 @@ function answerOf(
       exitCode: result.exitCode,
       ended: result.ended,
       place: of.place,
+      containment: of.containment,
       provider: of.provider,
       durationMs: Math.round(result.durationMs),
       outputBytes: result.outputBytes,

@@ -1,6 +1,6 @@
-import type { CommandPlace, ProviderHealth } from "../../contract/providers.ts";
+import type { CommandPlace, Containment, ProviderHealth } from "../../contract/providers.ts";
 import type { FlagName } from "../../flags/flags.ts";
-import type { Git, SearchQuery, WorkspaceFiles } from "../../workspace/workspace.ts";
+import type { Git, OpenView, SearchQuery, WorkspaceFiles } from "../../workspace/workspace.ts";
 import type { WebFile, WebPage, WebRequest, WebSent } from "../providers/web-types.ts";
 import type { ShellCommand, ShellResult } from "../../sandbox/sandbox.ts";
 import type { SearchMatch } from "../../contract/tools.ts";
@@ -130,6 +130,10 @@ export interface ToolProvider {
   readonly flag: FlagName | null;
   /** Where it runs commands; absent when it runs none. */
   readonly place?: CommandPlace;
+  /** The level of containment of its commands, as of the last check; absent when it runs none. */
+  containment?(): Containment;
+  /** Opens the view of a task for its commands; absent where it has none. */
+  readonly openView?: OpenView;
   /** False: never used for failover, only when it was chosen first and shown to the user. */
   readonly allowsFailover?: boolean;
   /** Why it does not suit a task; null when it does. */

@@ -150,10 +150,21 @@ function shell(place: ShellProvider, index: number, remoteEngine: () => boolean)
     local: () => place.place !== "container" || !remoteEngine(),
     flag: onHost ? "TOOLS_HOST_EXECUTION" : null,
     place: place.place,
+    containment: () => place.containment(),
+    ...(place.openView === undefined ? {} : { openView: place.openView }),
     // Only the user's choice leads out of the sandbox, never a failure in it.
     ...(onHost ? { allowsFailover: false } : {}),
     unsuited: ({ unattended }) => (onHost && unattended ? "No user is present to approve commands outside the sandbox." : null),
-    offers: { shell_exec: { run: (command) => place.run(command) } },
+    offers: {
+      shell_exec: {
+        run(command) {
+          if (command.view === undefined || command.view.sandbox === place.id) return place.run(command);
+          return Promise.reject(
+            new LancelotError("unavailable", `${place.title} cannot run commands in this task's view of the workspace.`),
+          );
+        },
+      },
+    },
     probe: (signal) => place.probe(signal),
   };
 }

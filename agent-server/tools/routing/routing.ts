@@ -90,6 +90,7 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     const { engine, image, container, limits, network } = control?.state() ?? noContainer;
     return {
       place: known ? (chosen.place ?? null) : null,
+      ...(known && chosen.containment !== undefined ? { containment: chosen.containment() } : {}),
       message: chosen === undefined ? route.reason : known ? health.of(chosen.id).message : "The sandbox was not checked yet.",
       nextStep: chosen === undefined ? null : health.of(chosen.id).nextStep,
       engine,

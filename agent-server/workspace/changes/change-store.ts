@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
-import { type Change, Hunk, HunkState } from "../../contract/changes.ts";
+import { type Change, Evidence, Hunk, HunkState } from "../../contract/changes.ts";
 import type { Placeholders } from "../../security/security.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { FileImage } from "../checkpoints/file-image.ts";
@@ -34,6 +34,10 @@ export interface StoredChange {
   readonly mode: number | null;
   /** The command that made the change; null for an edit. */
   readonly origin: string | null;
+  /** Why the change is decided on its own; null for an ordinary one. */
+  readonly caution: string | null;
+  /** Tests that ran with exactly this change, oldest first. */
+  readonly evidence: readonly Evidence[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -80,6 +84,8 @@ interface Row {
   images: string | null;
   mode: number | null;
   origin: string | null;
+  caution: string | null;
+  evidence: string;
   created_at: string;
   updated_at: string;
 }
@@ -93,13 +99,13 @@ export function createChangeStore(
   const { db } = storage;
   const fromRow = (row: Row | undefined): StoredChange | null => {
     if (row === undefined) return null;
-    const [base, proposed, hunks, origin] = [row.base, row.proposed, row.hunks, row.origin].map((text) =>
+    const [base, proposed, hunks, origin, evidence] = [row.base, row.proposed, row.hunks, row.origin, row.evidence].map((text) =>
       text === null ? null : open(text),
     );
     // The key that sealed this row no longer exists.
     if (hunks === undefined || hunks === null || (row.base !== null && base === null) || (row.proposed !== null && proposed === null))
       return null;
-    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, origin: origin ?? null, hunks });
+    return toStored({ ...row, base: base ?? null, proposed: proposed ?? null, origin: origin ?? null, hunks, evidence: evidence ?? "[]" });
   };
   const open = (text: string): string | null => (sealing === undefined ? text : sealing.open(text));
   const byId = db.prepare("SELECT * FROM changes WHERE workspace = ? AND id = ?");
@@ -110,12 +116,13 @@ export function createChangeStore(
   );
   const upsert = db.prepare(
     `INSERT INTO changes (id, workspace, quest_id, absolute, path, kind, status, base, proposed, encoding, hunks, told, receipt_id, problem,
-       images, mode, origin, created_at, updated_at)
+       images, mode, origin, caution, evidence, created_at, updated_at)
      VALUES (@id, @workspace, @questId, @absolute, @path, @kind, @status, @base, @proposed, @encoding, @hunks, @told, @receiptId, @problem,
-       @images, @mode, @origin, @createdAt, @updatedAt)
+       @images, @mode, @origin, @caution, @evidence, @createdAt, @updatedAt)
      ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, base = excluded.base, proposed = excluded.proposed,
        encoding = excluded.encoding, hunks = excluded.hunks, told = excluded.told, receipt_id = excluded.receipt_id,
-       problem = excluded.problem, images = excluded.images, mode = excluded.mode, origin = excluded.origin, updated_at = excluded.updated_at`,
+       problem = excluded.problem, images = excluded.images, mode = excluded.mode, origin = excluded.origin,
+       caution = excluded.caution, evidence = excluded.evidence, updated_at = excluded.updated_at`,
   );
   return {
     get(id) {
@@ -151,6 +158,8 @@ export function createChangeStore(
         images: change.images === null ? null : JSON.stringify(change.images),
         mode: change.mode,
         origin: change.origin === null ? null : sealed(change.origin),
+        caution: change.caution,
+        evidence: sealed(JSON.stringify(change.evidence)),
         createdAt: change.createdAt,
         updatedAt: change.updatedAt,
       });
@@ -173,6 +182,9 @@ export function toChange(change: StoredChange, hide: (text: string) => string): 
     problem: change.problem,
     ...(change.images === null ? {} : { whole: true }),
     ...(change.origin === null ? {} : { origin: hide(change.origin) }),
+    ...(change.caution === null ? {} : { caution: change.caution }),
+    ...(change.mode === null ? {} : { mode: change.mode }),
+    ...(change.evidence.length === 0 ? {} : { evidence: change.evidence.map((one) => ({ ...one, command: hide(one.command) })) }),
   };
 }
 
@@ -227,6 +239,8 @@ function toStored(row: Row): StoredChange {
     images: row.images === null ? null : toImages(row.images),
     mode: row.mode,
     origin: row.origin,
+    caution: row.caution,
+    evidence: z.array(Evidence).parse(JSON.parse(row.evidence)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

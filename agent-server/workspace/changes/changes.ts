@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Change, ChangeTexts } from "../../contract/changes.ts";
+import type { Change, ChangeTexts, Evidence } from "../../contract/changes.ts";
+import type { ActionContext } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import type { Governance } from "../../governance/governance.ts";
@@ -35,10 +36,12 @@ export interface EditRecord {
   readonly mode?: number;
   /** The command that made the change; absent for an edit. */
   readonly origin?: string;
+  /** Why the change is decided on its own: the program that would run the file. Absent for an ordinary change. */
+  readonly caution?: string;
 }
 
 /** A change of a path that is decided as a whole: binary content, a link, a folder, or permissions alone. */
-export interface WholeRecord extends Pick<EditRecord, "questId" | "receiptId" | "origin"> {
+export interface WholeRecord extends Pick<EditRecord, "questId" | "receiptId" | "origin" | "caution"> {
   readonly file: FilePath;
   /** Contents are in the object store. */
   readonly before: WholeContent;
@@ -85,6 +88,17 @@ export interface AcceptedWhole extends Accepted {
   readonly image: FileImage;
 }
 
+/** Writes accepted changes to the workspace. */
+export interface ApplyAccepted {
+  /** Whether governance lets an action write the change without a question. */
+  isAllowed(accepted: AcceptedText | AcceptedWhole, by: ActionContext): boolean;
+  /**
+   * Writes through the execution pipeline. @param by the action that accepts by posture or mode; null for the user's review
+   * @throws LancelotError as the pipeline does; `conflict` when the path changed since it was read
+   */
+  apply(accepted: AcceptedText | AcceptedWhole, by: ActionContext | null): Promise<void>;
+}
+
 /** Proposed edits and their review. */
 export interface Changes {
   readonly review: ChangeReview;
@@ -95,18 +109,24 @@ export interface Changes {
   recordApplied(edit: EditRecord): Change;
   /** Stores a change of a path that is decided as a whole. It replaces the quest's undecided change of that path. */
   proposeWhole(of: WholeRecord): Change;
+  /** Records a test run that saw exactly this undecided change. */
+  addEvidence(id: string, evidence: Omit<Evidence, "at">): void;
+  /** Accepts an undecided change where governance allows that without a question; false when it stays undecided. */
+  applyAllowed(id: string, by: ActionContext): Promise<boolean>;
   /** Withdraws the quest's undecided change of a path, which no longer differs from the workspace. */
   withdraw(questId: string | null, absolute: string): void;
 }
 
 /** Key for changes of calls without a quest. */
-const noQuest = "direct";
+export const noQuest = "direct";
+
+/** Test runs that a change keeps. */
+const maxEvidence = 5;
 
 export interface ChangesDeps {
   store: ChangeStore;
   files: WorkspaceFiles;
-  /** Writes accepted hunks through the execution pipeline. @throws LancelotError as the pipeline does. */
-  applyAccepted: (write: AcceptedText | AcceptedWhole) => Promise<void>;
+  applyAccepted: ApplyAccepted;
   governance: Governance;
   ledger: Ledger;
   locks: PathLocks;
@@ -155,6 +175,8 @@ export function createChanges(deps: ChangesDeps): Changes {
       images: null,
       mode: edit.mode ?? null,
       origin: edit.origin ?? null,
+      caution: edit.caution ?? null,
+      evidence: [],
       createdAt: at,
       updatedAt: at,
     };
@@ -181,11 +203,12 @@ export function createChanges(deps: ChangesDeps): Changes {
     return { text: current.text, changeId: open.id, conflict: true };
   }
 
-  async function acceptWhole(change: StoredChange, images: ChangedImages): Promise<Change> {
+  async function acceptWhole(change: StoredChange, images: ChangedImages, by: ActionContext | null): Promise<Change | null> {
     const file = resolveTarget(change.path.absolute, change.path.display, governance);
     const plan = await planWhole(file, images);
-    if (plan.accepted.size > 0 && plan.isNeeded)
-      await deps.applyAccepted({ change: named(change), file, current: plan.current, image: images.after });
+    const write: AcceptedWhole = { change: named(change), file, current: plan.current, image: images.after };
+    if (by !== null && !deps.applyAccepted.isAllowed(write, by)) return null;
+    if (plan.accepted.size > 0 && plan.isNeeded) await deps.applyAccepted.apply(write, by);
     return save(withStates(change, plan, plan.problem, deps.now().toISOString()));
   }
 
@@ -201,17 +224,19 @@ export function createChanges(deps: ChangesDeps): Changes {
     return { absolute: resolved.absolute, display: resolved.display, asked: change.path.absolute, inside: resolved.inside };
   }
 
-  async function accept(change: StoredChange, indexes: readonly number[] | undefined): Promise<Change> {
+  /** @returns null when `by` may not accept it without a question */
+  async function accept(change: StoredChange, indexes: readonly number[] | undefined, by: ActionContext | null): Promise<Change | null> {
     const wanted = decidedHunks(change, indexes);
-    if (change.images !== null) return acceptWhole(change, change.images);
+    if (change.images !== null) return acceptWhole(change, change.images, by);
     const file = target(change);
     for (let attempt = 0; ; attempt++) {
       const disk = await files.current(file);
       const current: CurrentText = disk.text === null ? { ...disk, encoding: change.encoding } : disk;
       const plan = planAcceptance(change, wanted, current.text);
+      const write: AcceptedText = { change: named(change), file, current, text: plan.text };
+      if (by !== null && !deps.applyAccepted.isAllowed(write, by)) return null;
       try {
-        if (plan.accepted.size > 0 && plan.text !== current.text)
-          await deps.applyAccepted({ change: named(change), file, current, text: plan.text });
+        if (plan.accepted.size > 0 && plan.text !== current.text) await deps.applyAccepted.apply(write, by);
       } catch (error) {
         // The user may have typed between the read and the write: retry once with the current text.
         if (error instanceof LancelotError && error.code === "conflict" && attempt < 2) continue;
@@ -243,7 +268,7 @@ export function createChanges(deps: ChangesDeps): Changes {
       return save(fresh(edit, "accepted"));
     },
 
-    proposeWhole({ questId, file, before, after, receiptId, origin }) {
+    proposeWhole({ questId, file, before, after, receiptId, origin, caution }) {
       const open = store.open(questId ?? noQuest, file.absolute);
       const { display, absolute } = file;
       const edit: EditRecord = {
@@ -251,11 +276,27 @@ export function createChanges(deps: ChangesDeps): Changes {
         file: { absolute, display, asked: absolute, inside: true },
         current: { text: describeContent(before), encoding: utf8, diskHash: null, unsaved: false },
         ...(origin === undefined ? {} : { origin }),
+        ...(caution === undefined ? {} : { caution }),
       };
       const change = { ...fresh(edit, "pending"), images: { before: before.image, after: after.image } };
       const replaces = open !== null && open.hunks.every(isUndecided);
       if (open !== null && !replaces) supersede(open);
       return save(replaces ? { ...change, id: open.id, createdAt: open.createdAt } : change);
+    },
+
+    addEvidence(id, evidence) {
+      const change = store.get(id);
+      if (change?.status !== "pending") return;
+      const others = change.evidence.filter(({ command }) => command !== evidence.command).slice(1 - maxEvidence);
+      save({ ...change, evidence: [...others, { ...evidence, at: deps.now().toISOString() }] });
+    },
+
+    applyAllowed(id, by) {
+      const { path } = find(id);
+      return locks.hold([path.absolute], async () => {
+        const change = find(id);
+        return change.status === "pending" && (await accept(change, undefined, by))?.status === "accepted";
+      });
     },
 
     withdraw(questId, absolute) {
@@ -277,9 +318,8 @@ export function createChanges(deps: ChangesDeps): Changes {
           const change = find(id);
           const wanted = decidedHunks(change, hunks);
           const shown =
-            decision === "accept"
-              ? await accept(change, hunks)
-              : save(withStates(change, { rejected: new Set(wanted.map((hunk) => hunk.index)) }, change.problem, deps.now().toISOString()));
+            (decision === "accept" ? await accept(change, hunks, null) : null) ??
+            save(withStates(change, { rejected: new Set(wanted.map((hunk) => hunk.index)) }, change.problem, deps.now().toISOString()));
           ledger.record(
             {
               actionType: "user_interaction",

@@ -7,7 +7,7 @@ import { type Collector, createCollector } from "./checkpoint-collector.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { createPacks } from "./object-packs.ts";
 import { isFull } from "../effects/content-capture.ts";
-import { createCheckpointSettings } from "./checkpoint-settings.ts";
+import { type CheckpointSettings, createCheckpointSettings } from "./checkpoint-settings.ts";
 import { createEffects } from "../effects/effect-watcher.ts";
 import type { Effects } from "../effects/effects.ts";
 
@@ -18,6 +18,8 @@ export interface CheckpointServices {
   /** Null without a workspace. */
   readonly effects: Effects | null;
   readonly collector: Collector;
+  /** Limits of what is kept, and which files count as generated. */
+  readonly settings: () => CheckpointSettings;
 }
 
 export interface CheckpointServicesDeps {
@@ -73,5 +75,5 @@ export function createCheckpointServices(deps: CheckpointServicesDeps): Checkpoi
           now,
           log,
         });
-  return { objects, checkpoints, effects, collector };
+  return { objects, checkpoints, effects, collector, settings };
 }

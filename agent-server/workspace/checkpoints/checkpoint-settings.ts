@@ -7,6 +7,7 @@ export const CheckpointSettings = z.strictObject({
   max_file_bytes: z.int().min(0).max(2_000_000_000).default(50_000_000),
   max_workspace_bytes: z.int().min(0).default(2_000_000_000),
   generated_folders: z.array(z.string().min(1).max(255)).max(500).default([]),
+  generated_files: z.enum(["with_review", "at_once", "never"]).default("with_review"),
   max_total_bytes: z.int().min(1_000_000).default(5_000_000_000),
   keep_days: z.number().min(0.01).max(36_500).default(90),
   max_task_bytes: z.int().min(1_000_000).default(20_000_000_000),

@@ -27,6 +27,8 @@ export interface ProposeFrom {
   readonly upper: string;
   /** The command, for the review. */
   readonly origin: string;
+  /** Why the change is decided on its own; null for an ordinary one. */
+  readonly caution: string | null;
 }
 
 /**
@@ -36,7 +38,8 @@ export interface ProposeFrom {
  */
 export async function proposeChange(deps: ProposeDeps, change: LayerChange, from: ProposeFrom): Promise<Change | null> {
   const { path, before, after } = change;
-  const { questId, receiptId, origin } = from;
+  const { questId, receiptId, origin, caution } = from;
+  const record = { questId, receiptId, origin, ...(caution === null ? {} : { caution }) };
   if (after?.kind === "other") return null;
   const file: TargetFile = { absolute: join(deps.workspace, path), display: path, asked: path, inside: true };
   const now: FilePath = { absolute: join(from.upper, path), display: path };
@@ -45,11 +48,11 @@ export async function proposeChange(deps: ProposeDeps, change: LayerChange, from
     const mode = newMode(before, after);
     const open = deps.changes.overlay(questId, file, text.current);
     if (open.changeId !== null && !open.conflict && open.text === text.text && mode === null) return null;
-    return deps.changes.propose({ questId, receiptId, origin, file, ...text, ...(mode === null ? {} : { mode }) });
+    return deps.changes.propose({ ...record, file, ...text, ...(mode === null ? {} : { mode }) });
   }
   const content = await contentOf(now, after, deps.objects);
   const images = { before: await contentOf(file, before, deps.objects), after: withoutSetuid(content) };
-  return deps.changes.proposeWhole({ questId, receiptId, origin, file, ...images });
+  return deps.changes.proposeWhole({ ...record, file, ...images });
 }
 
 function isText(entry: LayerEntry | null): boolean {

@@ -1,43 +1,28 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { Change } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
-import type { Governance } from "../../governance/governance.ts";
 import { diskPath } from "../byte-path.ts";
-import type { Changes } from "../changes/changes.ts";
-import type { ChangeStore, StoredChange } from "../changes/change-store.ts";
-import type { ObjectStore } from "../checkpoints/object-store.ts";
+import type { StoredChange } from "../changes/change-store.ts";
 import { createTurns, type Turns } from "../effects/write-turns.ts";
 import { readWhole } from "../file-operations.ts";
+import type { RefState } from "../git/ref-state.ts";
 import { encodeText } from "../text/encoding.ts";
-import { type TargetFile, type WorkspaceFiles } from "../workspace-files.ts";
-import { type ChangeClass, classesOf } from "./change-class.ts";
-import { ignoredPaths } from "./ignored-paths.ts";
+import type { TargetFile } from "../workspace-files.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
-import { type LayerChange, type LayerFolders, scanLayer } from "./layer-scan.ts";
-import { proposeChange } from "./propose-change.ts";
+import type { LayerFolders } from "./layer-scan.ts";
+import { readOwnState, readOwnWork } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
+import { type CommandOrigin, noOutcome, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
+import { nothingLeft, type PendingWork, type TaskStore } from "./task-store.ts";
 import type { OverlayLayer, OverlayView } from "./types.ts";
+import { createTaskRests, type TaskRests } from "./task-rest.ts";
+import { workspaceLayer } from "./workspace-layer.ts";
 import { putInView } from "./write-to-view.ts";
+
+export type { CommandOrigin, TaskOutcome } from "./task-outcome.ts";
 
 /** Opens a view of a task; a sandbox does that. */
 export type OpenView = (task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }) => Promise<OverlayView>;
-
-/** What a command of a task changed, by what happens to it. */
-export interface TaskOutcome {
-  /** Source files: changes that were proposed, new or again. */
-  readonly proposed: readonly Change[];
-  /** Changes by class, source included, in the order of the scan. */
-  readonly found: ReadonlyMap<ChangeClass, readonly LayerChange[]>;
-  /** Pipes, sockets and devices: they stay with the task. */
-  readonly special: readonly string[];
-}
-
-/** For the review: the receipt of a command, and its text. */
-export interface CommandOrigin {
-  readonly receiptId: string | null;
-  readonly origin: string;
-}
 
 /** A command of a task. While it is open, no other command of the task runs. */
 export interface TaskCommand {
@@ -55,18 +40,13 @@ export interface Tasks {
    * @throws LancelotError `cancelled` while waiting, `conflict` while another window works on the task, `unavailable` where there are no views.
    */
   begin(of: { readonly questId: string; readonly signal: AbortSignal; readonly openView: OpenView }): Promise<TaskCommand>;
+  /** Generated files and commits. */
+  readonly rests: TaskRests;
 }
 
-export interface TasksDeps {
-  /** Absolute and resolved. */
-  readonly workspace: string;
-  readonly folders: Pick<TaskFolders, "use">;
-  readonly files: Pick<WorkspaceFiles, "current">;
-  readonly objects: ObjectStore;
-  readonly changes: Pick<Changes, "overlay" | "propose" | "proposeWhole" | "withdraw">;
-  readonly store: Pick<ChangeStore, "list">;
-  readonly governance: Pick<Governance, "judgeName">;
-  readonly generatedFolders: () => ReadonlySet<string>;
+export interface TasksDeps extends OutcomeDeps {
+  readonly folders: Pick<TaskFolders, "use" | "interrupted">;
+  readonly tasks: TaskStore;
 }
 
 interface ProposedContent {
@@ -80,6 +60,10 @@ interface OpenTask {
   readonly view: OverlayView;
   /** Paths where the view shows the user's text, because the proposed change does not merge with it. */
   readonly conflicts: ReadonlySet<string>;
+  /** The proposed changes that the view showed at first, with the time of their last change. */
+  readonly shown: ReadonlyMap<string, string>;
+  /** The real repository as the task's commands first saw it; null without one. */
+  readonly base: RefState | null;
 }
 
 /** Changes of a quest that are read at once. */
@@ -87,7 +71,7 @@ const maxChanges = 100_000;
 
 export function createTasks(deps: TasksDeps): Tasks {
   const { workspace, files, objects, changes, store } = deps;
-  const layer: OverlayLayer = { name: "workspace", lower: workspace };
+  const layer = workspaceLayer(workspace);
   const turnsOf = new Map<string, Turns>();
 
   const foldersOf = (view: OverlayView): LayerFolders => ({ lower: workspace, upper: view.upper(layer), merged: view.merged(layer) });
@@ -109,13 +93,31 @@ export function createTasks(deps: TasksDeps): Tasks {
 
   const relativeTo = (absolute: string): string => absolute.slice(workspace.length + 1);
 
+  /** Reserves a task until `release`. @throws LancelotError `cancelled`, `conflict`. */
+  async function reserve(questId: string, signal: AbortSignal): Promise<{ folder: string; release: () => void }> {
+    const endTurn = await turns(questId).alone(signal);
+    try {
+      const used = deps.folders.use(questId);
+      return {
+        folder: used.folder,
+        release() {
+          used.release();
+          endTurn();
+        },
+      };
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
   /** Makes the workspace show through where the task has nothing to propose any more. Closes the view. */
-  async function closeWithout(view: OverlayView, paths: readonly string[]): Promise<void> {
+  async function closeWithout(view: OverlayView, paths: readonly string[], trees: readonly string[] = []): Promise<void> {
     const { upper } = foldersOf(view);
-    const stale = paths.filter((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined);
+    const stale = [...paths, ...trees].filter((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined);
     const opaque: OpaqueFolders = stale.length === 0 ? new Map() : await findOpaque(foldersOf(view), stale);
     await view.close();
-    for (const path of stale) await dropFromLayer({ upper, lower: workspace, opaque }, path, "entry");
+    for (const path of stale) await dropFromLayer({ upper, lower: workspace, opaque }, path, trees.includes(path) ? "tree" : "entry");
   }
 
   /**
@@ -154,9 +156,12 @@ export function createTasks(deps: TasksDeps): Tasks {
     return { bytes: text === null ? null : encodeText(text, encoding), mode, isConflict: conflict };
   }
 
-  async function open(questId: string, folder: string, openView: OpenView): Promise<OpenTask> {
+  async function open(questId: string, folder: string, openView: OpenView, signal: AbortSignal): Promise<OpenTask> {
     const { open: undecided, decided } = changesOf(questId);
+    // The state before the view: what the user commits meanwhile is not the task's.
+    const base = deps.tasks.get(questId).repository?.base ?? (await readOwnState(workspace, signal));
     let view = await openView({ folder, layers: [layer] });
+    if (view.wasReset) deps.tasks.save(questId, nothingLeft);
     const { upper } = foldersOf(view);
     if (decided.some((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined)) {
       await closeWithout(view, decided);
@@ -169,49 +174,53 @@ export function createTasks(deps: TasksDeps): Tasks {
       await view.close();
       throw error;
     }
-    return { view, conflicts };
+    const shown = new Map(undecided.map(({ id, updatedAt }) => [id, updatedAt]));
+    return { view, conflicts, shown, base };
   }
 
-  async function finish({ view, conflicts }: OpenTask, questId: string, of: CommandOrigin): Promise<TaskOutcome> {
+  async function finish({ view, conflicts, shown, base }: OpenTask, questId: string, of: CommandOrigin): Promise<TaskOutcome> {
     const folders = foldersOf(view);
-    const unchanged: string[] = [];
-    const all = await scanLayer(folders, (path) => unchanged.push(path));
-    const special = all.filter(({ after }) => after?.kind === "other");
-    const written = all.filter(({ after }) => after?.kind !== "other");
-    const classes = await classesOf(written, folders, {
-      judgeName: deps.governance.judgeName,
-      ignored: (paths) => {
-        const isFolder = new Map(written.map(({ path, before, after }) => [path, (after ?? before)?.kind === "folder"]));
-        const named = paths.map((path) => ({ path, isFolder: isFolder.get(path) === true }));
-        return ignoredPaths(workspace, named, AbortSignal.timeout(60_000));
-      },
-      generatedFolders: deps.generatedFolders(),
-    });
-    const found = Map.groupBy(written, ({ path }) => classes.get(path) ?? "source");
-    const proposed: Change[] = [];
-    const sources = inReviewOrder(found.get("source") ?? [], all);
-    for (const change of sources) {
-      const made = await proposeChange({ workspace, files, objects, changes }, change, { questId, upper: folders.upper, ...of });
-      if (made !== null) proposed.push(made);
-    }
-    const kept = new Set(sources.map(({ path }) => join(workspace, path)));
+    const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(deps, { folders, questId, hasRepository: base !== null }, of);
+    const kept = new Set(outcome.held.map((path) => join(workspace, path)));
     for (const change of changesOf(questId).open)
-      if (!kept.has(change.path.absolute) && !conflicts.has(change.path.absolute)) changes.withdraw(questId, change.path.absolute);
-    await closeWithout(view, unchanged);
-    return { proposed, found, special: special.map(({ path }) => path) };
+      if (shown.get(change.id) === change.updatedAt && !kept.has(change.path.absolute) && !conflicts.has(change.path.absolute))
+        changes.withdraw(questId, change.path.absolute);
+    if (of.tests !== undefined)
+      for (const change of changesOf(questId).open)
+        if (shown.get(change.id) === change.updatedAt && !conflicts.has(change.path.absolute))
+          changes.addEvidence(change.id, { command: of.origin, receiptId: of.receiptId, passed: of.tests === "passed" });
+    const repository = hasRepositoryWork && base !== null ? await pendingWork(base, folders) : null;
+    const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...(repository === null ? [] : [".git"])]);
+    deps.tasks.save(questId, { generated: outcome.generated, repository, opaque });
+    await closeWithout(view, unchanged, hasRepositoryWork && repository === null ? [".git"] : []);
+    return { ...outcome, work: repository?.work ?? null };
+  }
+
+  /** What is worth keeping of the work in the repository; null where only its copies in the layer differ, which would hide the user's. */
+  async function pendingWork(base: RefState, { merged, upper }: LayerFolders): Promise<PendingWork | null> {
+    const work = await readOwnWork(workspace, { base, merged, upper });
+    if (work === null) return null;
+    const isStaged = work.dropped.some(({ what }) => what === "staged files" || what === "index");
+    return work.refs.length > 0 || work.refused.length > 0 || isStaged ? { base: work.base, work } : null;
   }
 
   return {
+    rests: createTaskRests({
+      ...{ workspace, governance: deps.governance, tasks: deps.tasks, interrupted: deps.folders.interrupted },
+      async hold({ questId, signal }, work) {
+        const { folder, release } = await reserve(questId, signal);
+        try {
+          return await work(folder);
+        } finally {
+          release();
+        }
+      },
+    }),
+
     async begin({ questId, signal, openView }) {
-      const endTurn = await turns(questId).alone(signal);
-      let release = endTurn;
+      const { folder, release } = await reserve(questId, signal);
       try {
-        const used = deps.folders.use(questId);
-        release = () => {
-          used.release();
-          endTurn();
-        };
-        const task = await open(questId, used.folder, openView);
+        const task = await open(questId, folder, openView, signal);
         const { view } = task;
         let isOver = false;
         const end = async (work: () => Promise<unknown>): Promise<void> => {
@@ -227,7 +236,7 @@ export function createTasks(deps: TasksDeps): Tasks {
         return {
           view,
           async finish(of) {
-            let outcome: TaskOutcome = { proposed: [], found: new Map(), special: [] };
+            let outcome = noOutcome;
             await end(async () => {
               outcome = await finish(task, questId, of);
             });
@@ -241,21 +250,4 @@ export function createTasks(deps: TasksDeps): Tasks {
       }
     },
   };
-}
-
-/**
- * The order of proposals: a review goes from the last to the first, so deleted folders come first, and what was in them later. A created
- * folder with content is left out, because its content creates it.
- * @param all the changes of every class
- */
-function inReviewOrder(changes: readonly LayerChange[], all: readonly LayerChange[]): LayerChange[] {
-  const filled = new Set<string>();
-  for (const { path } of all)
-    for (let slash = path.lastIndexOf("/"); slash !== -1; slash = path.lastIndexOf("/", slash - 1)) filled.add(path.slice(0, slash));
-  const isDeletedFolder = ({ before, after }: LayerChange): boolean => after === null && before?.kind === "folder";
-  const rest = changes.filter((change) => {
-    const isCreatedFolder = change.before === null && change.after?.kind === "folder";
-    return !isDeletedFolder(change) && !(isCreatedFolder && filled.has(change.path));
-  });
-  return [...changes.filter(isDeletedFolder), ...rest];
 }

@@ -11,6 +11,8 @@ export interface OverlayLayer {
  * where each layer stands at its folder's own path.
  */
 export interface OverlayView {
+  /** The id of the sandbox that opened it; commands of no other sandbox can run in it. */
+  readonly sandbox: string;
   /** The task's folder. */
   readonly folder: string;
   readonly layers: readonly OverlayLayer[];

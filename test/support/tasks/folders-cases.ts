@@ -97,7 +97,7 @@ export function describeTaskFolders(): void {
       const host = open();
       const folder = fill(host, "q1");
       const layer = { name: "workspace", lower: workspace };
-      const view = await openOverlayView({ folder, layers: [layer], env: process.env, owner: undefined });
+      const view = await openOverlayView({ sandbox: "bubblewrap", folder, layers: [layer], env: process.env, owner: undefined });
       writeFileSync(join(view.merged(layer), "b.ts"), "task's");
       host.folders.remove("q1");
       await host.folders.deleted();

@@ -48,7 +48,7 @@ export function describeGeneratedFiles(): void {
   let view: OverlayView | null = null;
   const layer = () => ({ name: "workspace", lower });
   const open = async (): Promise<{ merged: string; upper: string; view: OverlayView }> => {
-    view = await openOverlayView({ folder: task, layers: [layer()], env: process.env, owner: undefined });
+    view = await openOverlayView({ sandbox: "bubblewrap", folder: task, layers: [layer()], env: process.env, owner: undefined });
     return { merged: view.merged(layer()), upper: view.upper(layer()), view };
   };
   const fresh = (place: string): void => {

@@ -69,7 +69,13 @@ export function describeTaskViews(): void {
   let open: OverlayView | null = null;
   const layer = () => ({ name: "workspace", lower });
   const view = async (): Promise<OverlayView> => {
-    open = await openOverlayView({ folder: join(root, `task${round}`), layers: [layer()], env: process.env, owner: undefined });
+    open = await openOverlayView({
+      sandbox: "bubblewrap",
+      folder: join(root, `task${round}`),
+      layers: [layer()],
+      env: process.env,
+      owner: undefined,
+    });
     return open;
   };
   const fresh = (): void => {

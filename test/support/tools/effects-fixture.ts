@@ -129,6 +129,7 @@ export function createEffectsFixture(options: EffectsFixtureOptions = {}): Effec
     verifications,
     boundary: createTierBoundary({ ledger, verifications }),
     effects,
+    tasks: null,
     log,
   });
   const files = createWorkspaceFiles(options.askEditor ?? null);

@@ -44,6 +44,7 @@ export function plainShell(id: string, of: { fault?: Fault; place?: ShellProvide
     begun: [],
     probes: 0,
     version: () => "1.0",
+    containment: () => "watched",
     async probe(): Promise<ProviderHealth> {
       shell.probes += 1;
       const checkedAt = new Date().toISOString();

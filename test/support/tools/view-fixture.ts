@@ -51,7 +51,13 @@ export async function createViewFixture(options: Options): Promise<ViewFixture> 
   const { fixture, common } = makeRepository(options);
   const lowers = [fixture.workspace, ...(options.linked === true ? [dirname(common)] : [])];
   const layers = lowers.map((lower, index) => ({ name: `layer${index}`, lower }));
-  const view: OverlayView = await openOverlayView({ folder: join(options.base, "task"), layers, env: process.env, owner: undefined });
+  const view: OverlayView = await openOverlayView({
+    sandbox: "bubblewrap",
+    folder: join(options.base, "task"),
+    layers,
+    env: process.env,
+    owner: undefined,
+  });
   const layer = layers.at(-1) ?? { name: "", lower: "" };
   const [program = "", ...words] = view.enter;
   const inView = (...args: string[]): string =>

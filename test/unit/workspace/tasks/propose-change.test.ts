@@ -40,7 +40,7 @@ describe("a change of a task as a proposal", () => {
     const change = { path, before: entryOf(fixture.path(path)), after: entryOf(join(upper, path)) };
     const { workspace, execution } = fixture.tools;
     const deps = { workspace: fixture.workspace, files: workspace.files, objects: workspace.objects, changes: execution.changes };
-    return proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "npm run lint:fix" });
+    return proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "npm run lint:fix", caution: null });
   }
   function put(path: string, content: string | Buffer, mode = 0o644): void {
     mkdirSync(dirname(join(upper, path)), { recursive: true });
@@ -118,7 +118,7 @@ describe("a change of a task as a proposal", () => {
     expect(await propose("a.ts")).toBeNull();
     put("a.ts", "three\n");
     const change = await propose("a.ts");
-    expect(change).toMatchObject({ id: changeId, origin: "npm run lint:fix" });
+    expect(change).toMatchObject({ id: changeId, origin: "npm run lint:fix", caution: null });
     expect(fixture.tools.changes.get(change?.id ?? "").proposed).toBe("three\n");
   });
 
@@ -129,7 +129,7 @@ describe("a change of a task as a proposal", () => {
     const change: LayerChange = { path: "dir/secret.txt", before: null, after: { kind: "file", mode: 0o644, size: 7 } };
     const { workspace, execution } = fixture.tools;
     const deps = { workspace: fixture.workspace, files: workspace.files, objects: workspace.objects, changes: execution.changes };
-    await expect(proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "x" })).rejects.toMatchObject({
+    await expect(proposeChange(deps, change, { questId: "q1", receiptId: null, upper, origin: "x", caution: null })).rejects.toMatchObject({
       code: "denied",
     });
   });

@@ -1,0 +1,230 @@
+import type { ActionContext } from "../contract/action.ts";
+import type { TaskLeft } from "../contract/changes.ts";
+import { LancelotError } from "../contract/errors.ts";
+import type { Emit } from "../contract/events.ts";
+import type { Governance } from "../governance/governance.ts";
+import {
+  branchName,
+  type Changes,
+  type ChangeStore,
+  describeGroups,
+  fileProvider,
+  findRepository,
+  gitProvider,
+  type PathLocks,
+  type RepositoryMoves,
+  shortHash,
+  type StoredChange,
+  type Tasks,
+  toTaskLeft,
+} from "../workspace/workspace.ts";
+import type { Action } from "./action.ts";
+import type { ExecutionPipeline } from "./pipeline.ts";
+
+/** When generated files reach the workspace: with the review of the task's other changes, at once, or never. */
+export type GeneratedMode = "with_review" | "at_once" | "never";
+
+/** What becomes of a task's changes: those that need no review are applied, commits and generated files follow the review. */
+export interface TaskSettlement {
+  /**
+   * Applies what may be applied now. Call it after a command of the task and after a review.
+   * @returns what the model should know; empty when nothing happened
+   * @throws LancelotError `cancelled`.
+   */
+  settle(context: ActionContext): Promise<string>;
+  /** Generated files and commits of a quest that wait. */
+  left(questId: string): TaskLeft;
+  /** The user's decision about the generated files of a quest. @throws LancelotError as the pipeline; `not_found`. */
+  decideGenerated(questId: string, decision: "accept" | "reject"): Promise<TaskLeft>;
+  /** Undoes what was applied of a quest's generated files. */
+  undo(questId: string): Promise<{ restored: string[]; conflicts: { path: string; message: string }[] }>;
+}
+
+export interface TaskSettlementDeps {
+  readonly root: string;
+  readonly tasks: Tasks;
+  readonly changes: Changes;
+  readonly store: Pick<ChangeStore, "list">;
+  readonly governance: Pick<Governance, "posture">;
+  readonly pipeline: ExecutionPipeline;
+  readonly locks: PathLocks;
+  readonly moves: RepositoryMoves;
+  readonly mode: () => GeneratedMode;
+  readonly emit: Emit;
+}
+
+/** Changes of a quest that are read at once. */
+const maxChanges = 100_000;
+/** Paths in an intent. */
+const maxPaths = 500;
+
+type OfQuest = ActionContext & { readonly quest: string };
+
+export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
+  const { root, tasks, changes, store, pipeline } = deps;
+  const { rests } = tasks;
+
+  const isAutonomous = ({ mode, soulScope }: ActionContext): boolean =>
+    mode === "crusader" || deps.governance.posture(soulScope) === "autonomous";
+
+  const changesOf = (questId: string): StoredChange[] => store.list({ questId, limit: maxChanges });
+
+  function tell(questId: string): TaskLeft {
+    const left = toTaskLeft(questId, rests.of(questId));
+    deps.emit("task", left);
+    return left;
+  }
+
+  /** Applies proposed changes of commands that need no approval; the others wait for the review. */
+  async function applyProposed(context: OfQuest): Promise<number> {
+    let count = 0;
+    for (const { id, status, origin, caution } of changesOf(context.quest))
+      if (status === "pending" && origin !== null && caution === null && (await changes.applyAllowed(id, context))) count += 1;
+    return count;
+  }
+
+  const base = (context: ActionContext) => ({
+    ...context,
+    actionType: "system" as const,
+    touches: [],
+    consent: "ask" as const,
+  });
+
+  async function applyGenerated(context: OfQuest, consent: Action<unknown>["consent"]): Promise<string> {
+    const { generated } = rests.of(context.quest);
+    if (generated === null) throw new LancelotError("not_found", "This task has no generated files that are not applied yet.");
+    const paths = generated.paths.slice(0, maxPaths);
+    const words = describeGroups(generated.groups);
+    await pipeline.execute({
+      ...base(context),
+      consent,
+      actionName: "generated_apply",
+      inputs: { groups: generated.groups, total: generated.paths.length },
+      steps: [{ capability: "file_ops", action: "write", args: { path: paths[0] ?? ".", paths } }],
+      question: { title: "Apply generated files", detail: words },
+      provider: fileProvider,
+      run: async ({ receiptId }) => {
+        const { steps, skipped } = await rests.applyGenerated({ questId: context.quest, receiptId, signal: context.signal });
+        return { value: null, outputs: { steps, ...(skipped.length === 0 ? {} : { skipped }) } };
+      },
+    });
+    return words;
+  }
+
+  async function settleGenerated(context: OfQuest): Promise<string> {
+    const { generated } = rests.of(context.quest);
+    const mode = deps.mode();
+    if (generated === null || mode === "never") return "";
+    const atOnce = mode === "at_once" || isAutonomous(context);
+    const all = changesOf(context.quest);
+    const isReviewed =
+      !all.some(({ status }) => status === "pending") &&
+      all.some(({ status, updatedAt }) => (status === "accepted" || status === "mixed") && updatedAt >= generated.at);
+    if (!atOnce && !isReviewed) return "";
+    try {
+      return `[Generated files are now in the workspace: ${await applyGenerated(context, atOnce ? "ask" : "review")}.]`;
+    } catch (error) {
+      return problemText("The generated files were not applied", error);
+    }
+  }
+
+  /** Imports the task's commits once every change in them is accepted; drops them when one was rejected. */
+  async function settleCommits(context: OfQuest): Promise<string> {
+    const { quest: questId, signal } = context;
+    const { repository } = rests.of(questId);
+    if (repository === null || repository.work.refs.length === 0) return "";
+    const { work } = repository;
+    const subjects = work.commits.map(({ subject }) => `“${subject}”`).join(", ");
+    const latest = new Map(
+      changesOf(questId)
+        .toReversed()
+        .map((change) => [change.path.absolute, change.status]),
+    );
+    const states = work.paths.map((path) => latest.get(`${root}/${path}`));
+    if (states.includes("pending")) return "";
+    if (states.some((status) => status === "rejected" || status === "mixed")) {
+      await rests.dropCommits({ questId, signal });
+      return `[The commits of this task (${subjects}) were not taken over, because the user did not accept every change in them. To commit what was accepted, use git_commit.]`;
+    }
+    const isReviewed = states.includes("accepted");
+    try {
+      const { value } = await pipeline.execute({
+        ...base(context),
+        consent: isReviewed && !isAutonomous(context) ? "review" : "ask",
+        actionName: "commit_import",
+        inputs: { commits: work.commits.slice(0, 50).map(({ hash, subject }) => ({ hash, subject })), refs: work.refs },
+        steps: [
+          {
+            capability: "repo_ops",
+            action: "commit",
+            args: {
+              message: work.commits[0]?.message ?? "",
+              paths: work.paths.slice(0, maxPaths),
+              branch: work.refs.map(({ ref }) => branchName(ref)).join(", "),
+            },
+          },
+        ],
+        question: { title: `Take over ${work.commits.length === 1 ? "a commit" : `${work.commits.length} commits`}`, detail: subjects },
+        provider: gitProvider,
+        run: async ({ receiptId }) => {
+          const result = await deps.locks.hold([`repository\0${findRepository(root)?.commonDir ?? root}`], () =>
+            rests.importCommits({
+              questId,
+              signal,
+              record(move) {
+                const id = deps.moves.record({ questId, receiptId, move });
+                return () => deps.moves.takenBack(id);
+              },
+            }),
+          );
+          return { value: result, outputs: { refs: result.refs, head: result.head } };
+        },
+      });
+      const moved = value.refs.map(({ ref, after }) => `${branchName(ref)} at ${shortHash(after)}`).join(", ");
+      return `[The commits of this task (${subjects}) are now in the user's repository: ${moved}.]`;
+    } catch (error) {
+      if (error instanceof LancelotError && error.code === "cancelled") throw error;
+      await rests.dropCommits({ questId, signal });
+      return problemText(`The commits of this task (${subjects}) were not taken over`, error);
+    }
+  }
+
+  return {
+    async settle(context) {
+      if (context.quest === null) return "";
+      const ofQuest = { ...context, quest: context.quest };
+      const applied = isAutonomous(context) ? await applyProposed(ofQuest) : 0;
+      const texts = [
+        applied === 0 ? "" : `[Applied to the workspace: ${applied} of the proposed changes. The user can undo them.]`,
+        await settleCommits(ofQuest),
+        await settleGenerated(ofQuest),
+      ];
+      tell(context.quest);
+      return texts.filter((text) => text !== "").join("\n");
+    },
+
+    left: (questId) => toTaskLeft(questId, rests.of(questId)),
+
+    async decideGenerated(questId, decision) {
+      const { signal } = new AbortController();
+      const context = { quest: questId, parent: null, actor: "owner" as const, mode: "normal" as const, signal };
+      if (decision === "accept") await applyGenerated(context, "review");
+      else await rests.discardGenerated({ questId, signal });
+      return tell(questId);
+    },
+
+    async undo(questId) {
+      const { count, conflicts } = await rests.undoGenerated(questId);
+      return {
+        restored: count === 0 ? [] : ["the generated files"],
+        conflicts: conflicts.map((path) => ({ path, message: "It was changed since, so it stays as it is." })),
+      };
+    },
+  };
+}
+
+/** @throws the error when it is not about the request. */
+function problemText(words: string, error: unknown): string {
+  if (!(error instanceof LancelotError) || error.code === "cancelled") throw error;
+  return `[${words}: ${error.message}]`;
+}

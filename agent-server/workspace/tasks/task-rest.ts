@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { Governance } from "../../governance/governance.ts";
+import { openGit } from "../git/git.ts";
+import type { RecordMove } from "../git/ref-moves.ts";
+import { type AppliedGenerated, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./apply-generated.ts";
+import { importCommits, type ImportResult } from "./commit-import.ts";
+import { journalFolder } from "./generated-journal.ts";
+import { dropFromLayer } from "./layer-drop.ts";
+import type { TaskRest, TaskStore } from "./task-store.ts";
+import { workspaceLayer } from "./workspace-layer.ts";
+
+/** Who asks, and for which task. */
+export interface RestOf {
+  readonly questId: string;
+  /** The receipt of what is done. */
+  readonly receiptId: string;
+  readonly signal: AbortSignal;
+}
+
+/** What a task's layer holds besides proposed changes: generated files and commits. No command of the task runs meanwhile. */
+export interface TaskRests {
+  of(questId: string): TaskRest;
+  /**
+   * Puts the task's generated files into the workspace.
+   * @throws LancelotError as `applyGenerated`; `not_found` when there are none.
+   */
+  applyGenerated(of: RestOf): Promise<AppliedGenerated>;
+  /** Removes the generated files from the task. */
+  discardGenerated(of: Omit<RestOf, "receiptId">): Promise<void>;
+  /** Undoes every application of generated files of a quest, newest first. @returns the paths that were changed since and stay */
+  undoGenerated(questId: string): Promise<{ readonly count: number; readonly conflicts: readonly string[] }>;
+  /** Imports the task's commits; branches that would lose commits stay. @throws LancelotError as `importCommits`; `not_found` without any. */
+  importCommits(of: Omit<RestOf, "receiptId"> & { readonly record: RecordMove }): Promise<ImportResult>;
+  /** Removes what the task did to the repository. */
+  dropCommits(of: Omit<RestOf, "receiptId">): Promise<void>;
+  /** Ends what a host that died left half applied, in every task of the workspace. */
+  recover(): Promise<void>;
+}
+
+export interface TaskRestsDeps {
+  readonly workspace: string;
+  readonly governance: Pick<Governance, "judgeName">;
+  readonly tasks: TaskStore;
+  /** Tasks whose generated files a dead host left half applied. */
+  readonly interrupted: () => string[];
+  /** Runs while no command of the task runs, with the task's folder reserved. @throws LancelotError `cancelled`, `conflict`. */
+  readonly hold: <T>(of: { questId: string; signal: AbortSignal }, work: (folder: string) => Promise<T>) => Promise<T>;
+}
+
+export function createTaskRests(deps: TaskRestsDeps): TaskRests {
+  const { workspace, tasks, hold, governance } = deps;
+  const { name } = workspaceLayer(workspace);
+
+  const layerOf = (folder: string, { opaque }: TaskRest) => ({ upper: join(folder, name, "upper"), lower: workspace, opaque });
+
+  async function drop(of: Omit<RestOf, "receiptId">, part: "generated" | "repository"): Promise<void> {
+    await hold(of, async (folder) => {
+      const rest = tasks.get(of.questId);
+      const paths = part === "repository" ? [".git"] : (rest.generated?.paths ?? []);
+      if (rest[part] === null) return;
+      for (const path of paths) await dropFromLayer(layerOf(folder, rest), path);
+      tasks.save(of.questId, { ...rest, [part]: null });
+    });
+  }
+
+  return {
+    of: (questId) => tasks.get(questId),
+
+    applyGenerated: (of) =>
+      hold(of, async (taskFolder) => {
+        const { questId, receiptId } = of;
+        await recoverGenerated(taskFolder);
+        const rest = tasks.get(questId);
+        if (rest.generated === null) throw new LancelotError("not_found", "This task has no generated files that are not applied yet.");
+        const journal = journalFolder(taskFolder, receiptId);
+        tasks.applying({ questId, receiptId, journal });
+        const applied = await applyGenerated({
+          ...{ taskFolder, id: receiptId, ...layerOf(taskFolder, rest) },
+          paths: rest.generated.paths,
+          judgeName: governance.judgeName,
+        });
+        tasks.save(questId, { ...rest, generated: null });
+        return applied;
+      }),
+
+    discardGenerated: (of) => drop(of, "generated"),
+    dropCommits: (of) => drop(of, "repository"),
+
+    async undoGenerated(questId) {
+      const open = tasks.applied(questId);
+      if (open.length === 0) return { count: 0, conflicts: [] };
+      return hold({ questId, signal: new AbortController().signal }, async (folder) => {
+        await recoverGenerated(folder);
+        const conflicts: string[] = [];
+        let count = 0;
+        for (const { id, journal } of open) {
+          if (generatedState(journal) === "applied") {
+            conflicts.push(...(await undoGenerated(journal)).conflicts);
+            count += 1;
+          }
+          tasks.undone(id);
+        }
+        return { count, conflicts };
+      });
+    },
+
+    importCommits: ({ record, ...of }) =>
+      hold(of, async (folder) => {
+        const rest = tasks.get(of.questId);
+        if (rest.repository === null) throw new LancelotError("not_found", "This task has no commits that are not imported yet.");
+        const git = await openGit(workspace, of.signal);
+        const upper = join(layerOf(folder, rest).upper, ".git");
+        const result = await importCommits(rest.repository.work, { git, upper, allowRewrite: false, record, signal: of.signal });
+        await dropFromLayer(layerOf(folder, rest), ".git");
+        tasks.save(of.questId, { ...rest, repository: null });
+        return result;
+      }),
+
+    async recover() {
+      for (const questId of deps.interrupted()) await hold({ questId, signal: new AbortController().signal }, recoverGenerated);
+    },
+  };
+}
