@@ -228,6 +228,7 @@ export function createHostServices(options: HostOptions, version: string) {
     tools,
     changes: execution.changes.review,
     verifications: execution.verifications,
+    settlement: execution.settlement,
     governance,
     ledger,
     redactor,

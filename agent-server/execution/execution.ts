@@ -113,12 +113,13 @@ export function createExecution(deps: ExecutionDeps): Execution {
     return tasks;
   };
   const settlement =
-    root === null || tasks === null
+    root === null || tasks === null || taskFolders === null
       ? null
       : createTaskSettlement({
+          ...{ folders: taskFolders, records: taskStore },
           ...{ root, tasks, changes, store, governance, pipeline, locks, moves },
           mode: () => settings().generated_files,
-          emit: deps.emit,
+          ...{ emit: deps.emit, log },
         });
   const restore = createRestore({ checkpoints, objects, files, governance, pipeline, locks, ledger, verifications, ready: () => ready });
   const repository = createRepositoryUndo({ moves, pipeline, locks, governance, workspace: key });
@@ -153,6 +154,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
     },
     questFiles: undo.questFiles,
     async close(timeoutMs) {
+      settlement?.close();
       await recovered;
       await verifications.close(timeoutMs);
     },

@@ -2,6 +2,7 @@ import type { ActionContext } from "../contract/action.ts";
 import type { TaskLeft } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
+import type { Log } from "../security/security.ts";
 import type { Governance } from "../governance/governance.ts";
 import {
   branchName,
@@ -11,11 +12,14 @@ import {
   fileProvider,
   findRepository,
   gitProvider,
+  nothingLeft,
   type PathLocks,
   type RepositoryMoves,
   shortHash,
   type StoredChange,
+  type TaskFolders,
   type Tasks,
+  type TaskStore,
   toTaskLeft,
 } from "../workspace/workspace.ts";
 import type { Action } from "./action.ts";
@@ -38,6 +42,9 @@ export interface TaskSettlement {
   decideGenerated(questId: string, decision: "accept" | "reject"): Promise<TaskLeft>;
   /** Undoes what was applied of a quest's generated files. */
   undo(questId: string): Promise<{ restored: string[]; conflicts: { path: string; message: string }[] }>;
+  /** Removes everything that a deleted quest's task keeps. */
+  forget(questId: string): void;
+  close(): void;
 }
 
 export interface TaskSettlementDeps {
@@ -49,8 +56,11 @@ export interface TaskSettlementDeps {
   readonly pipeline: ExecutionPipeline;
   readonly locks: PathLocks;
   readonly moves: RepositoryMoves;
+  readonly folders: Pick<TaskFolders, "remove">;
+  readonly records: Pick<TaskStore, "save">;
   readonly mode: () => GeneratedMode;
   readonly emit: Emit;
+  readonly log: Log;
 }
 
 /** Changes of a quest that are read at once. */
@@ -63,6 +73,9 @@ type OfQuest = ActionContext & { readonly quest: string };
 export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   const { root, tasks, changes, store, pipeline } = deps;
   const { rests } = tasks;
+  /** What the model should know of reviews that ended while no run waited, by quest. */
+  const untold = new Map<string, string[]>();
+  let isClosed = false;
 
   const isAutonomous = ({ mode, soulScope }: ActionContext): boolean =>
     mode === "crusader" || deps.governance.posture(soulScope) === "autonomous";
@@ -78,8 +91,8 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   /** Applies proposed changes of commands that need no approval; the others wait for the review. */
   async function applyProposed(context: OfQuest): Promise<number> {
     let count = 0;
-    for (const { id, status, origin, caution } of changesOf(context.quest))
-      if (status === "pending" && origin !== null && caution === null && (await changes.applyAllowed(id, context))) count += 1;
+    for (const { id, origin, caution } of store.list({ questId: context.quest, open: true, limit: maxChanges }))
+      if (origin !== null && caution === null && (await changes.applyAllowed(id, context))) count += 1;
     return count;
   }
 
@@ -189,28 +202,68 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
     }
   }
 
+  async function settleQuest(context: OfQuest): Promise<string> {
+    const before = JSON.stringify(rests.of(context.quest));
+    const applied = isAutonomous(context) ? await applyProposed(context) : 0;
+    const texts = [
+      applied === 0 ? "" : `[Applied to the workspace: ${applied} of the proposed changes. The user can undo them.]`,
+      await settleCommits(context),
+      await settleGenerated(context),
+    ];
+    if (JSON.stringify(rests.of(context.quest)) !== before) tell(context.quest);
+    return texts.filter((text) => text !== "").join("\n");
+  }
+
+  const alone = <T>(questId: string, work: () => Promise<T>): Promise<T> => deps.locks.hold([`task\0${questId}`], work);
+
+  // A review can end while no run of the quest waits for it.
+  const stopListening = changes.review.onChange(({ questId, status }) => {
+    if (status === "pending") return;
+    // The listener is called inside the decision's transaction, so continue after it.
+    setImmediate(() => {
+      if (isClosed || changes.review.list({ questId, open: true, limit: 1 }).length > 0) return;
+      const rest = rests.of(questId);
+      if (rest.generated === null && rest.repository === null) return;
+      alone(questId, async () => {
+        const text = await settleQuest(ownerContext(questId));
+        if (text !== "") untold.set(questId, [...(untold.get(questId) ?? []), text]);
+      }).catch((error: unknown) => deps.log("a reviewed task could not be settled", error));
+    });
+  });
+
   return {
     async settle(context) {
-      if (context.quest === null) return "";
-      const ofQuest = { ...context, quest: context.quest };
-      const applied = isAutonomous(context) ? await applyProposed(ofQuest) : 0;
-      const texts = [
-        applied === 0 ? "" : `[Applied to the workspace: ${applied} of the proposed changes. The user can undo them.]`,
-        await settleCommits(ofQuest),
-        await settleGenerated(ofQuest),
-      ];
-      tell(context.quest);
-      return texts.filter((text) => text !== "").join("\n");
+      const { quest } = context;
+      if (quest === null) return "";
+      const text = await alone(quest, () => settleQuest({ ...context, quest }));
+      const texts = [...(untold.get(quest) ?? []), ...(text === "" ? [] : [text])];
+      untold.delete(quest);
+      return texts.join("\n");
     },
 
     left: (questId) => toTaskLeft(questId, rests.of(questId)),
 
-    async decideGenerated(questId, decision) {
-      const { signal } = new AbortController();
-      const context = { quest: questId, parent: null, actor: "owner" as const, mode: "normal" as const, signal };
-      if (decision === "accept") await applyGenerated(context, "review");
-      else await rests.discardGenerated({ questId, signal });
-      return tell(questId);
+    decideGenerated: (questId, decision) =>
+      alone(questId, async () => {
+        const context = ownerContext(questId);
+        if (decision === "accept") await applyGenerated(context, "review");
+        else await rests.discardGenerated({ questId, signal: context.signal });
+        return tell(questId);
+      }),
+
+    forget(questId) {
+      try {
+        deps.folders.remove(questId);
+        deps.records.save(questId, nothingLeft);
+      } catch (error) {
+        // It is in use or half applied: the collection removes it later.
+        deps.log("the files of a deleted task could not be removed", error);
+      }
+    },
+
+    close() {
+      isClosed = true;
+      stopListening();
     },
 
     async undo(questId) {
@@ -221,6 +274,10 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       };
     },
   };
+}
+
+function ownerContext(questId: string): OfQuest {
+  return { quest: questId, parent: null, actor: "owner", mode: "normal", signal: new AbortController().signal };
 }
 
 /** @throws the error when it is not about the request. */

@@ -32,6 +32,8 @@ export interface QuestsDeps {
   /** The review of proposed changes. */
   changes: ChangeReview;
   verifications: Execution["verifications"];
+  /** What becomes of the changes of a quest's commands; null without a folder. */
+  settlement: Execution["settlement"];
   governance: Governance;
   ledger: Ledger;
   redactor: Redactor;
@@ -102,6 +104,7 @@ export function createQuestServices(deps: QuestsDeps) {
   const finishedQuestMemory = createFinishedQuestMemory({ memory, service, store, storage, log });
   const runner = createQuestRunner(
     {
+      settle: (context) => deps.settlement?.settle(context) ?? Promise.resolve(""),
       ...{ store, models, tools, changes, verifications, governance, context, questContext, recall, ledger, redactor, redactorOf },
       ...{ sanitizer, emit, canAsk, log },
       memoryCommands: createOwnerMemoryCommands({ memory, service, store, others, log }),

@@ -167,6 +167,7 @@ export function createQuests(deps: QuestsDeps): Quests {
         governance.approvals.cancelQuest(id);
         changes.discard(id);
         await unwound;
+        deps.settlement?.forget(id);
         store.deleteQuest(id);
         memory?.questDeleted(id);
       });

@@ -1,4 +1,5 @@
 import type { Context } from "../context/context.ts";
+import type { ActionContext } from "../contract/action.ts";
 import type { Emit } from "../contract/events.ts";
 import type { IntentResult } from "../contract/intent.ts";
 import type { Params } from "../contract/table.ts";
@@ -28,6 +29,8 @@ export interface TurnDeps {
   tools: Tools;
   changes: ChangeReview;
   verifications: Execution["verifications"];
+  /** Applies what a review of the task's changes decided about its commits and generated files. @returns what the model should know */
+  settle: (context: ActionContext) => Promise<string>;
   governance: Governance;
   context: Context;
   /** Builds each prompt within its budget. */

@@ -1,6 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { hasOpenChanges, notice, type QuestStore } from "../quests/quests.ts";
+import { hasOpenChanges, notice, type QuestStore, type Run, type TurnDeps } from "../quests/quests.ts";
 
 /** How often (ms) to check for decisions in another window. */
 const otherWindowMs = 1_000;
@@ -41,12 +41,14 @@ export function untilReviewed(changes: ChangeReview, questId: string, signal: Ab
 
 /**
  * Adds the review decisions since the last call to the conversation: a notice for the user, and the text of the review for the model.
- * One transaction keeps decisions from being lost or added twice. @returns false when there are none
+ * One transaction keeps decisions from being lost or added twice.
+ * @param settled what became of the task's commits and generated files
+ * @returns false when there is nothing to add
  */
-export function addReview({ store, changes }: Deps, questId: string): boolean {
+function addReview({ store, changes }: Deps, questId: string, settled: string): boolean {
   return store.transaction(() => {
-    const { text } = changes.takeReview(questId);
-    if (text.trim() === "") return false;
+    const text = [changes.takeReview(questId).text, settled].filter((part) => part.trim() !== "").join("\n");
+    if (text === "") return false;
     const { reviewed } = store.stored(questId);
     const decided = countDecided(changes, questId);
     store.patch(questId, { reviewed: decided });
@@ -66,6 +68,17 @@ export function addReview({ store, changes }: Deps, questId: string): boolean {
     });
     return true;
   });
+}
+
+/** Settles what the review decided, then tells the conversation. @returns false when there is nothing to tell */
+export async function settleReview(
+  deps: Deps & Pick<TurnDeps, "settle">,
+  run: Pick<Run, "questId" | "receiptId" | "controller">,
+): Promise<boolean> {
+  const { questId, receiptId, controller } = run;
+  const { mode } = deps.store.quest(questId);
+  const settled = await deps.settle({ quest: questId, parent: receiptId, actor: "agent", mode, signal: controller.signal });
+  return addReview(deps, questId, settled);
 }
 
 function countDecided(changes: ChangeReview, questId: string): { accepted: number; rejected: number } {

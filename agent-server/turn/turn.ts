@@ -21,7 +21,7 @@ import {
   type TurnDeps,
 } from "../quests/quests.ts";
 import { finishPendingCalls, useAnswer } from "./model-answer.ts";
-import { addReview } from "./review-wait.ts";
+import { settleReview } from "./review-wait.ts";
 import { failOver, routeStep } from "./turn-routing.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { settleVerifications } from "./verification-notes.ts";
@@ -44,11 +44,11 @@ export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outc
       run.controller.signal.throwIfAborted();
       await readPendingAttachments(deps, run, trace);
       await deps.memoryCommands.run(run);
-      addReview(deps, run.questId);
+      await settleReview(deps, run);
       if (!needsAnswer(deps.store, run.questId)) {
         await settleVerifications(deps, run);
         // The user may have sent a message or reviewed changes in the meantime.
-        addReview(deps, run.questId);
+        await settleReview(deps, run);
         if (needsAnswer(deps.store, run.questId)) continue;
         return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
       }

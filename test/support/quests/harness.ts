@@ -68,6 +68,7 @@ export function openHost(
     tools,
     changes: tools.changes,
     verifications: tools.verifications,
+    settlement: null,
     governance,
     ledger,
     redactor,
