@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { AgentHost } from "../host/agent-host-types.ts";
 import { emptyUri, type Details } from "../review/documents.ts";
-import { countUndecided } from "../review/hunks.ts";
+import { countUndecided, inOneDecision } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
 import { targetOf } from "../review/target.ts";
 import { undo } from "../review/undo.ts";
@@ -17,10 +17,14 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
   };
   const all = (decision: "accept" | "reject") => async (argument: unknown) => {
     const questId = field(argument, "questId");
-    const open = review.proposals.open().filter((change) => questId === undefined || change.questId === questId);
+    const open = inOneDecision(review.proposals.open(), decision, questId);
     const hunks = open.reduce((sum, change) => sum + countUndecided(change), 0);
     if (hunks === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("There are no proposed changes to review."));
+      const text =
+        review.proposals.open().length === 0
+          ? vscode.l10n.t("There are no proposed changes to review.")
+          : vscode.l10n.t("Accept the remaining changes one by one, because other programs would run these files.");
+      void vscode.window.showInformationMessage(text);
       return;
     }
     const button = decision === "accept" ? vscode.l10n.t("Accept All") : vscode.l10n.t("Reject All");

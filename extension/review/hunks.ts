@@ -118,3 +118,10 @@ export function countDiff(diff: string): { added: number; removed: number } {
   }
   return { added, removed };
 }
+
+/** The changes that one decision may cover: a file that another program would run is accepted only on its own. */
+export function inOneDecision(changes: readonly Change[], decision: "accept" | "reject", questId: string | undefined): readonly Change[] {
+  return changes.filter(
+    (change) => (questId === undefined || change.questId === questId) && (decision === "reject" || change.caution === undefined),
+  );
+}

@@ -4,7 +4,7 @@ import { uriOf } from "../editor/workspace-path.ts";
 import type { AgentHost } from "../host/agent-host-types.ts";
 import { showError } from "../host/show-error.ts";
 import { changeIdOf, followed, proposedDocuments, proposedScheme, proposedUri } from "./documents.ts";
-import { isOpen, isUndecided, neighbour } from "./hunks.ts";
+import { inOneDecision, isOpen, isUndecided, neighbour } from "./hunks.ts";
 import { hunkLenses } from "./lenses.ts";
 import { createMarks } from "./marks.ts";
 import { createProposals, type Proposals } from "./proposals.ts";
@@ -97,7 +97,16 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     if (answer === reject) await decide({ changeId: change.id }, "reject");
   };
 
+  /** A file that another program would run is accepted only after the user has read why. */
+  const confirmCaution = async (caution: string, changeId: string): Promise<boolean> => {
+    const accept = vscode.l10n.t("Accept");
+    const question = vscode.l10n.t("Accept the change to {0}?", proposals.get(changeId)?.path ?? "");
+    return (await vscode.window.showWarningMessage(question, { modal: true, detail: caution }, accept)) === accept;
+  };
+
   const decide = async (target: Target, decision: "accept" | "reject", hunks?: readonly number[]) => {
+    const caution = decision === "accept" ? proposals.get(target.changeId)?.caution : undefined;
+    if (caution !== undefined && !(await confirmCaution(caution, target.changeId))) return;
     const wasActive = changeOfTab(activeTab()) === target.changeId;
     const change = await proposals.decide(target.changeId, decision, hunks);
     await advance(change, wasActive);
@@ -164,8 +173,7 @@ export function createReview(context: vscode.ExtensionContext, host: AgentHost):
     },
     decideFile: (target, decision) => decide({ changeId: target.changeId }, decision),
     async decideAll(decision, questId) {
-      const open = proposals.open().filter((change) => questId === undefined || change.questId === questId);
-      for (const { id } of open) await decide({ changeId: id }, decision);
+      for (const { id } of inOneDecision(proposals.open(), decision, questId)) await decide({ changeId: id }, decision);
     },
     async move(direction) {
       const active = activeChange();

@@ -43,13 +43,25 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     const left = countUndecided(change);
     item.id = `change:${change.id}`;
     item.contextValue = "file";
-    item.iconPath = new vscode.ThemeIcon(fileIcons[change.kind]);
+    item.iconPath = new vscode.ThemeIcon(change.caution === undefined ? fileIcons[change.kind] : "warning");
     item.description = `${change.path.split("/").slice(0, -1).join("/")} ${kinds[change.kind]} · ${left}/${change.hunks.length}`.trim();
     const origin = change.origin === undefined ? [] : [vscode.l10n.t("Changed by {0}", change.origin)];
-    item.tooltip = [change.path, ...origin, ...(change.problem === null ? [] : [change.problem])].join("\n");
+    const facts = [
+      ...(change.caution === undefined ? [] : [vscode.l10n.t("Decided on its own: {0}", change.caution)]),
+      ...(change.mode === undefined ? [] : [vscode.l10n.t("Permissions: {0}", change.mode.toString(8))]),
+      ...(change.evidence ?? []).map(({ command, passed }) =>
+        passed
+          ? vscode.l10n.t("Tests passed with this change: {0}", command)
+          : vscode.l10n.t("Tests failed with this change: {0}", command),
+      ),
+    ];
+    item.tooltip = [change.path, ...origin, ...facts, ...(change.problem === null ? [] : [change.problem])].join("\n");
     item.command = { command: "lancelot.openChange", title: vscode.l10n.t("Open"), arguments: [{ changeId: change.id }] };
     item.accessibilityInformation = {
-      label: vscode.l10n.t("{0}, {1}, {2} of {3} hunks undecided", change.path, kinds[change.kind], left, change.hunks.length),
+      label: [
+        vscode.l10n.t("{0}, {1}, {2} of {3} hunks undecided", change.path, kinds[change.kind], left, change.hunks.length),
+        ...facts,
+      ].join(". "),
     };
     return item;
   };

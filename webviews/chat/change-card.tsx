@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Change, ChangeStatus, Hunk, HunkState } from "../../agent-server/contract/changes.ts";
+import type { Change, ChangeStatus, Evidence, Hunk, HunkState } from "../../agent-server/contract/changes.ts";
 import { problemOf } from "../shared/bridge.ts";
 import { Button, Icon, IconButton, Problem, State, type StateProps } from "../shared/components.tsx";
 import { Counts, countLines, DiffLines } from "../shared/diff.tsx";
@@ -80,6 +80,25 @@ function HunkView({ hunk, path, decide, busy }: { hunk: Hunk; path: string; deci
   );
 }
 
+/** The result of tests that ran with the change, before it is in the workspace. */
+function EvidenceLine({ evidence, chat }: { evidence: Evidence; chat: Chat }): JSX.Element {
+  const { command, passed, receiptId } = evidence;
+  return (
+    <p class="change-note change-evidence" data-testid={`evidence:${passed ? "passed" : "failed"}`}>
+      {passed ? (
+        <State icon="pass" text={t("Tests passed with this change: {0}", command)} kind="good" />
+      ) : (
+        <State icon="error" text={t("Tests failed with this change: {0}", command)} kind="bad" />
+      )}
+      {receiptId !== null && (
+        <Button kind="link" testId="evidence-receipt" onClick={() => chat.openReceipt(receiptId)}>
+          {t("Receipt")}
+        </Button>
+      )}
+    </p>
+  );
+}
+
 /** A proposed edit of one file. The user accepts or rejects each hunk here or in the editor. */
 export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JSX.Element {
   const [busy, setBusy] = useState(false);
@@ -119,6 +138,18 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
         <span class="spring" />
         {!open && (undone ? <State icon="discard" text={t("Undone")} kind="quiet" /> : <State {...stateOf(change.status)} />)}
       </div>
+      {open && change.caution !== undefined && (
+        <p class="change-caution" data-testid="caution">
+          <Icon name="warning" />
+          {t("Decided on its own: {0}", change.caution)}
+        </p>
+      )}
+      {open && change.mode !== undefined && (
+        <p class="quiet change-note" data-testid="mode">
+          {t("Permissions: {0}", change.mode.toString(8))}
+        </p>
+      )}
+      {open && change.evidence?.map((evidence) => <EvidenceLine key={evidence.command} evidence={evidence} chat={chat} />)}
       {change.problem !== null && <Problem text={change.problem} />}
       {open && change.hunks.map((hunk) => <HunkView key={hunk.index} hunk={hunk} path={change.path} decide={decide} busy={busy} />)}
       {problem !== null && <Problem text={problem} />}
@@ -126,7 +157,7 @@ export function ChangeCard({ change, chat }: { change: Change; chat: Chat }): JS
         <div class="actions">
           <Button
             testId="accept-file"
-            kind="primary"
+            kind={change.caution === undefined ? "primary" : "secondary"}
             icon="check"
             disabled={busy}
             onClick={() => decide("accept")}

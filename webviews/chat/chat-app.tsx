@@ -11,6 +11,7 @@ import { Footer } from "./footer.tsx";
 import { MessageList } from "./message-list.tsx";
 import { Quests } from "./quests.tsx";
 import type { Chat } from "./chat-state.ts";
+import { TaskLeftRow } from "./task-left.tsx";
 import { PlanCard, StatusLine, PendingRequests } from "./quest-status.tsx";
 
 /** Longest part of an answer, in characters, that a screen reader announces. */
@@ -91,6 +92,7 @@ function Body({ chat }: { chat: Chat }): JSX.Element {
         <PendingRequests chat={chat} />
         {noModel !== null && !chat.running.value && <NoModel chat={chat} problem={noModel} />}
       </MessageList>
+      <TaskLeftRow chat={chat} />
       <StatusLine chat={chat} />
     </>
   );

@@ -1,6 +1,6 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import * as z from "zod";
-import type { Attachment, Message, Quest } from "../../agent-server/contract/chat.ts";
+import type { Attachment, Message, Quest, ToolPart } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { type Bridge, problemOf } from "../shared/bridge.ts";
 import { type CommandName, commandAction, undoTask } from "../shared/commands.ts";
@@ -83,11 +83,16 @@ export interface Chat {
   openReceipt(id: string): void;
 }
 
+/** The changes that a tool call proposed. */
+export function changesOf({ changeId, proposed }: Pick<ToolPart, "changeId" | "proposed">): readonly string[] {
+  return [...(changeId === null ? [] : [changeId]), ...(proposed?.changeIds ?? [])];
+}
+
 /** Maps each change to the last tool call that belongs to it. */
 export function lastCallOfChanges(messages: readonly Message[]): ReadonlyMap<string, string> {
   const last = new Map<string, string>();
   for (const { parts } of messages)
-    for (const part of parts) if (part.type === "tool" && part.changeId !== null) last.set(part.changeId, part.callId);
+    for (const part of parts) if (part.type === "tool") for (const id of changesOf(part)) last.set(id, part.callId);
   return last;
 }
 

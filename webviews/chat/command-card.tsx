@@ -3,6 +3,7 @@ import { useCallback } from "preact/hooks";
 import type { CommandRun, ToolPart } from "../../agent-server/contract/chat.ts";
 import type { CommandPlace } from "../../agent-server/contract/providers.ts";
 import { commandAction } from "../shared/commands.ts";
+import { containmentText } from "../shared/containment.ts";
 import { Button, Icon } from "../shared/components.tsx";
 import { ExactText } from "../shared/exact-text.tsx";
 import { formatDuration, t } from "../shared/l10n.ts";
@@ -86,6 +87,12 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
           <li>
             <Icon name={command.place === "host" ? "warning" : "vm"} />
             {running ? t("Runs {0}", placeText(command.place)) : t("Ran {0}", placeText(command.place))}
+          </li>
+        )}
+        {command.containment !== undefined && (
+          <li data-testid={`containment:${command.containment}`}>
+            <Icon name={command.containment === "host" ? "warning" : "shield"} />
+            {containmentText(command.containment)}
           </li>
         )}
         <li>

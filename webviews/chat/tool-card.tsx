@@ -3,11 +3,14 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
 import { Button, Icon, State, type StateProps, TierBadge, VerdictBadge } from "../shared/components.tsx";
-import { formatDuration, t } from "../shared/l10n.ts";
+import { count, formatDuration, t } from "../shared/l10n.ts";
 import { ChangeCard } from "./change-card.tsx";
 import { CommandBody, CommandEnd, CommandTail } from "./command-card.tsx";
-import type { Chat } from "./chat-state.ts";
+import { type Chat, changesOf } from "./chat-state.ts";
 import { TouchedFiles } from "./touched-files.tsx";
+
+/** Proposed changes that a card shows; the review in the editor shows all. */
+const maxChanges = 10;
 
 const icons: Readonly<Record<string, string>> = {
   read_file: "file-code",
@@ -123,10 +126,10 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
 export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
   const status = stateOf(part.status);
   // Several edits can belong to one change; the card of the last one shows it.
-  const change =
-    part.changeId !== null && chat.changeAt.value.get(part.changeId) === part.callId
-      ? chat.store.changes.value.get(part.changeId)
-      : undefined;
+  const ids = changesOf(part).filter((id) => chat.changeAt.value.get(id) === part.callId);
+  const changes = ids.slice(0, maxChanges).flatMap((id) => chat.store.changes.value.get(id) ?? []);
+  const hidden =
+    (part.proposed?.total ?? ids.length) - (part.proposed?.changeIds.length ?? ids.length) + ids.length - Math.min(ids.length, maxChanges);
   // The closed card of a command does not redraw for streamed output.
   const [open, setOpen] = useState(false);
   return (
@@ -153,7 +156,19 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
       </details>
       {part.command !== undefined && !open && <CommandTail part={part} chat={chat} />}
       {part.touched !== undefined && <TouchedFiles part={part} touched={part.touched} chat={chat} />}
-      {change !== undefined && <ChangeCard change={change} chat={chat} />}
+      {changes.map((change) => (
+        <ChangeCard key={change.id} change={change} chat={chat} />
+      ))}
+      {hidden > 0 && (
+        <Button
+          testId="more-changes"
+          kind="link"
+          icon="diff-multiple"
+          onClick={() => chat.bridge.ui({ action: "reviewAll", questId: chat.conversation.questId.value ?? "" })}
+        >
+          {count(hidden, "{0} more proposed change", "{0} more proposed changes")}
+        </Button>
+      )}
     </div>
   );
 });

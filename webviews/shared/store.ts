@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Change } from "../../agent-server/contract/changes.ts";
+import type { Change, TaskLeft } from "../../agent-server/contract/changes.ts";
 import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
 import type { Approval } from "../../agent-server/contract/governance.ts";
@@ -28,6 +28,8 @@ export interface Store {
   readonly pendingApprovals: ReadonlySignal<readonly Approval[]>;
   readonly changes: ReadonlySignal<ReadonlyMap<string, Change>>;
   readonly openChanges: ReadonlySignal<readonly Change[]>;
+  /** What tasks have besides their proposed changes, by quest. */
+  readonly left: ReadonlySignal<ReadonlyMap<string, TaskLeft>>;
   /** Newest first, at most `latestReceiptCount`. */
   readonly latestReceipts: ReadonlySignal<readonly Receipt[]>;
   readonly models: ReadonlySignal<Models | null>;
@@ -41,6 +43,7 @@ export interface Store {
   putQuest(quest: Quest): void;
   putApproval(approval: Approval): void;
   putChange(change: Change): void;
+  putLeft(left: TaskLeft): void;
   dispose(): void;
 }
 
@@ -67,6 +70,7 @@ export function createStore(bridge: Bridge): Store {
   const quests = signal<ReadonlyMap<string, Quest>>(new Map());
   const approvals = signal<ReadonlyMap<string, Approval>>(new Map());
   const changes = signal<ReadonlyMap<string, Change>>(new Map());
+  const left = signal<ReadonlyMap<string, TaskLeft>>(new Map());
   const latestReceipts = signal<readonly Receipt[]>([]);
   const models = signal<Models | null>(null);
   const localModel = signal<LocalModel | null>(null);
@@ -76,6 +80,10 @@ export function createStore(bridge: Bridge): Store {
   const generation = signal(0);
   let lastSeq: number | undefined;
   let refreshing: { events: HostEvent[] } | undefined;
+
+  function putLeft(found: TaskLeft): void {
+    left.value = new Map(left.value).set(found.questId, found);
+  }
 
   function putReceipt(receipt: Receipt): void {
     const others = latestReceipts.value.filter((known) => known.id !== receipt.id);
@@ -119,6 +127,8 @@ export function createStore(bridge: Bridge): Store {
         return put(approvals, event.payload);
       case "change":
         return put(changes, event.payload);
+      case "task":
+        return putLeft(event.payload);
       case "receipt":
         return putReceipt(event.payload);
       case "localModel":
@@ -210,6 +220,7 @@ export function createStore(bridge: Bridge): Store {
     pendingApprovals: computed(() => [...approvals.value.values()].filter((approval) => approval.status === "pending")),
     changes,
     openChanges: computed(() => [...changes.value.values()].filter((change) => change.status === "pending")),
+    left,
     latestReceipts,
     models,
     localModel,
@@ -219,6 +230,7 @@ export function createStore(bridge: Bridge): Store {
     generation,
     putQuest: (quest) => putResponse(quests, quest),
     putApproval: (approval) => put(approvals, approval),
+    putLeft,
     putChange: (change) => putResponse(changes, change),
     dispose: () => {
       for (const stop of stops) stop();

@@ -21,6 +21,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
   const osSandbox = sandbox.osSandbox;
   return [
     place(sandbox),
+    containment(sandbox),
     {
       id: "engine",
       title: "Container engine",
@@ -81,6 +82,22 @@ function place(sandbox: SandboxState): DoctorLine {
     ...about,
     ...line(sandbox.place === "host" ? "warning" : "ok", sandbox.message, sandbox.nextStep, sandbox.place === "host" ? "open_flags" : null),
   };
+}
+
+function containment({ containment: level, message, nextStep }: SandboxState): DoctorLine {
+  const about = { id: "containment", title: "Containment of commands" };
+  switch (level) {
+    case "transactional":
+      return { ...about, ...line("ok", "Transactional: what commands change is proposed, and reaches the workspace after the review.") };
+    case "copied":
+      return { ...about, ...line("ok", "Copied: commands work in a copy of the workspace, and what they change is proposed.") };
+    case "watched":
+      return { ...about, ...line("warning", `Watched: commands work in the workspace, and their changes can be undone. ${message}`, nextStep) };
+    case "host":
+      return { ...about, ...line("warning", "None: commands run on this machine, and each needs your approval.", null, "open_flags") };
+    case undefined:
+      return { ...about, ...line("missing", "Commands cannot run, or the sandbox was not checked yet.") };
+  }
 }
 
 function image({ engine, image }: SandboxState): DoctorLine {

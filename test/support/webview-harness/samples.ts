@@ -472,6 +472,7 @@ export function sampleCommandApproval(patch: Partial<Approval> = {}): Approval {
 export function sampleSandbox(patch: Partial<SandboxState> = {}): SandboxState {
   return {
     place: "container",
+    containment: "watched",
     message: "Commands run in a container of Docker that sees the workspace and nothing else of this machine.",
     nextStep: null,
     engine: { name: "docker", version: "27.3.1", via: "context default", remote: false },

@@ -1,3 +1,4 @@
+import type { TaskLeft } from "../../../agent-server/contract/changes.ts";
 import type { Message } from "../../../agent-server/contract/chat.ts";
 import type { MemoryPlace } from "../../../agent-server/contract/webview.ts";
 import type { Recording } from "./fake-host.ts";
@@ -76,6 +77,31 @@ const local = {
   source: null,
   problem: null,
 };
+const sampleLeft: TaskLeft = {
+  questId: "quest-1",
+  generated: {
+    groups: [
+      { name: "node_modules", created: 3412, modified: 0, deleted: 0 },
+      { name: "dist", created: 12, modified: 2, deleted: 1 },
+    ],
+    receiptId: "receipt-7",
+  },
+  commits: [{ hash: "0123456789abcdef0123456789abcdef01234567", subject: "Apply the linter's fixes" }],
+};
+const proposingCommand = sampleCommand({
+  status: "success",
+  title: "Run npm run lint:fix",
+  command: {
+    text: "npm run lint:fix",
+    cwd: ".",
+    place: "os_sandbox",
+    containment: "transactional",
+    network: false,
+    exitCode: 0,
+    ended: "exit",
+  },
+  proposed: { changeIds: ["change-1", "change-2", "change-3"], total: 5, generated: sampleLeft.generated?.groups ?? [] },
+});
 const receipts = Array.from({ length: 60 }, (_, index) => sampleReceipt(index));
 const quests = [
   sampleQuest(),
@@ -453,6 +479,45 @@ export const states: readonly ViewState[] = [
       }),
     },
     { click: [".tool summary"], height: 1100 },
+  ),
+  chat(
+    "chat-command-proposed",
+    {
+      answers: questAnswers(
+        sampleQuest({ status: "waiting", waitingFor: { kind: "review", id: "quest-1" } }),
+        [question, commands(proposingCommand)],
+        {
+          "changes.list": {
+            items: [
+              sampleChange({
+                origin: "npm run lint:fix",
+                evidence: [
+                  { command: "npm run lint", passed: false, receiptId: "receipt-5", at: at(50) },
+                  { command: "npm test", passed: true, receiptId: "receipt-6", at: at(40) },
+                ],
+              }),
+              sampleChange({
+                id: "change-2",
+                path: "scripts/release.sh",
+                kind: "create",
+                mode: 0o755,
+                origin: "npm run lint:fix",
+                hunks: sampleChange().hunks.slice(0, 1),
+              }),
+              sampleChange({
+                id: "change-3",
+                path: ".vscode/settings.json",
+                caution: "VS Code executes settings from this file. Changing it requires your approval.",
+                origin: "npm run lint:fix",
+                hunks: sampleChange().hunks.slice(1, 2),
+              }),
+            ],
+          },
+          "changes.left": sampleLeft,
+        },
+      ),
+    },
+    { click: [".tool summary"], height: 1900, everyLook: true },
   ),
   chat(
     "chat-command-long",

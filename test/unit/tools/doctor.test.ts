@@ -18,6 +18,7 @@ afterEach(() => {
 
 const sandbox: SandboxState = {
   place: "container",
+  containment: "transactional",
   message: "Commands run in a container.",
   nextStep: null,
   engine: { name: "docker", version: "28.1.0", via: "the socket", remote: false },
@@ -51,7 +52,18 @@ describe("the doctor", () => {
   it("reports no problem when everything is available", async () => {
     const found = await lines();
     expect([...found.values()].filter(({ status, id }) => status !== "ok" && id !== "disk")).toEqual([]);
-    expect([...found.keys()]).toEqual(["commands", "engine", "image", "os-sandbox", "git", "ripgrep", "disk", "data-folder", "network"]);
+    expect([...found.keys()]).toEqual([
+      "commands",
+      "containment",
+      "engine",
+      "image",
+      "os-sandbox",
+      "git",
+      "ripgrep",
+      "disk",
+      "data-folder",
+      "network",
+    ]);
     expect(found.get("engine")?.message).toContain("Docker 28.1.0");
     expect(found.get("image")?.message).toContain("300 MB");
   });
@@ -59,6 +71,8 @@ describe("the doctor", () => {
   const none = { engine: null, osSandbox: null, place: null, message: "Nothing can run commands.", nextStep: "Install one." } as const;
   it.each<[string, Partial<SandboxState>, string, Partial<DoctorLine>]>([
     ["no place for commands", none, "commands", { status: "missing", message: "Nothing can run commands.", nextStep: "Install one." }],
+    ["commands that work in the workspace", { containment: "watched" }, "containment", { status: "warning" }],
+    ["commands without containment", { containment: "host" }, "containment", { status: "warning", action: "open_flags" }],
     ["commands outside a sandbox", { place: "host" }, "commands", { status: "warning", action: "open_flags" }],
     [
       "no engine, and nothing else",

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { DoctorLine, SandboxState } from "../../../agent-server/contract/providers.ts";
+import { containmentText } from "../../shared/containment.ts";
 import { type CommandName, commandAction } from "../../shared/commands.ts";
 import { Button, Problem, RelativeTime, State } from "../../shared/components.tsx";
 import { formatBytes, formatNumber, formatSpan, t } from "../../shared/l10n.ts";
@@ -61,6 +62,8 @@ function limitsText({ memoryBytes, cpus, processes, timeoutMs, outputBytes }: Sa
 function Facts({ state }: { state: SandboxState }): JSX.Element {
   return (
     <dl class="facts">
+      <dt>{t("Containment")}</dt>
+      <dd>{state.containment === undefined ? t("Not known yet") : containmentText(state.containment)}</dd>
       <dt>{t("Engine")}</dt>
       <dd>
         <Engine engine={state.engine} />
