@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { moveEntry, removeTree, toBytes, withFolders } from "./folder-descriptors.ts";
 
@@ -19,7 +19,7 @@ export function createTaskTrash(folder: string): TaskTrash {
   const unique = (): string => randomBytes(12).toString("hex");
 
   async function run(): Promise<number> {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (!existsSync(folder)) return 0;
     return withFolders([folder], async (trash) => {
       const stuck = new Set<string>();
       for (let names = readdirSync(folder); names.some((name) => !stuck.has(name)); names = readdirSync(folder)) {

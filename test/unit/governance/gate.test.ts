@@ -112,9 +112,13 @@ describe("the gate", () => {
     );
   });
 
-  it("reports which commands need the network", () => {
-    expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
-    expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
+  it.each([
+    ["npm install left-pad", { network: true, tests: false }],
+    ["npm test", { network: false, tests: true }],
+    ["cd src && python -m pytest -q", { network: false, tests: true }],
+    ["ls", { network: false, tests: false }],
+  ])("reports what %s needs", (command, needs) => {
+    expect(fixture.governance.commandNeeds(command, undefined)).toEqual(needs);
   });
 
   it("has the posture the owner set, unless the soul is stricter", () => {

@@ -118,7 +118,7 @@ describe("a change of a task as a proposal", () => {
     expect(await propose("a.ts")).toBeNull();
     put("a.ts", "three\n");
     const change = await propose("a.ts");
-    expect(change).toMatchObject({ id: changeId, origin: "npm run lint:fix", caution: null });
+    expect(change).toMatchObject({ id: changeId, origin: "npm run lint:fix" });
     expect(fixture.tools.changes.get(change?.id ?? "").proposed).toBe("three\n");
   });
 
