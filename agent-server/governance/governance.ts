@@ -10,6 +10,7 @@ import { createCachedEvaluator } from "./decision-cache.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import { approvalMigrations } from "./approval-migrations.ts";
 import { createCommandPolicy } from "./policy/commands/commands.ts";
+import { runsTests } from "./policy/commands/runs-tests.ts";
 import { createNetworkPolicy } from "./policy/network-policy.ts";
 import { createPathPolicy } from "./policy/path-policy.ts";
 import { createLearning, learningMigrations } from "./learning/learning.ts";
@@ -127,8 +128,8 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   return {
     evaluate: (intent) => evaluate(intent).decision,
     commandNeeds(command, cwd) {
-      const { tags } = commands.judge(command, cwd);
-      return { network: tags.includes("network"), tests: tags.includes("test") };
+      const judgment = commands.judge(command, cwd);
+      return { network: judgment.tags.includes("network"), tests: runsTests(command, judgment) };
     },
     judgeUrl: (url) => network.judge(url, "write"),
     explain: (command, cwd) => ({

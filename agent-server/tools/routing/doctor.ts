@@ -92,7 +92,10 @@ function containment({ containment: level, message, nextStep }: SandboxState): D
     case "copied":
       return { ...about, ...line("ok", "Copied: commands work in a copy of the workspace, and what they change is proposed.") };
     case "watched":
-      return { ...about, ...line("warning", `Watched: commands work in the workspace, and their changes can be undone. ${message}`, nextStep) };
+      return {
+        ...about,
+        ...line("warning", `Watched: commands work in the workspace, and their changes can be undone. ${message}`, nextStep),
+      };
     case "host":
       return { ...about, ...line("warning", "None: commands run on this machine, and each needs your approval.", null, "open_flags") };
     case undefined:
