@@ -1,17 +1,20 @@
 // @module-tag sandbox
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import type { Turn } from "../support/model-server/turn.ts";
+import { edits } from "../support/tasks/two-file-change.ts";
 import { faults, newTask, openChat, said, send } from "../support/workbench/chat.ts";
 import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 import type { Workbench } from "../support/workbench/workbench.ts";
 
 const run = (command: string): Turn => ({ text: "I run it.", toolCalls: [{ name: "run_command", args: { command } }] });
 const writing = "echo '// more' >> src/cart.js && mkdir -p made && echo new > made/new.txt && printf '\\033[32mwritten\\033[0m\\n'";
+/** Changes five places of one file, as a lint fixer does. */
+const fixer = "sed -i -E 's/^line (0|10|20|30|38)$/LINE \\1/' lines.txt";
 /** Prints until it is stopped. */
 const endless = "for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done";
 
@@ -21,7 +24,6 @@ describe("commands", () => {
   let workbench: Workbench;
   let chat: Frame;
   const card = (title: string): Locator => chat.locator(".tool", { has: chat.locator(".tool-title", { hasText: title }) }).last();
-  const dialog = (): Locator => workbench.page.locator(".monaco-dialog-box");
 
   beforeAll(async () => {
     fixture = await openEditorFixture({
@@ -31,6 +33,12 @@ describe("commands", () => {
       script: byWords({
         "Run the tests": [run("node --test"), { text: "One test fails." }],
         "Write by a command": [run(writing), { text: "It is written." }],
+        "Fix the duration": [
+          { text: "I fix it.", toolCalls: [{ name: "edit_file", args: edits[1] }] },
+          run("node --test"),
+          { text: "The tests pass with the fix." },
+        ],
+        "Fix the style": [run(fixer), { text: "The style is fixed." }],
         "Go on and on": [run(endless), { text: "It ended." }],
       }),
     });
@@ -70,35 +78,26 @@ describe("commands", () => {
     await page.locator(".statusbar").getByText(`Ln ${line}, Col`).waitFor();
   });
 
-  it("are asked about with the exact words and where they run; what they changed is shown, compared and restored", async () => {
-    const { page } = workbench;
+  it("propose what they change: nothing is in the workspace before the review, and a part can be accepted", async () => {
     const before = fixture.read("src/cart.js");
     await newTask(chat);
     await send(chat, "Write by a command");
-    const approval = chat.locator("section.approval");
-    await approval.locator(".exact", { hasText: writing }).waitFor();
-    await approval.getByText("Runs in the OS sandbox").waitFor();
-    await approval.getByText("Network: none.").waitFor();
-    expect(await faults(chat)).toEqual([]);
-    await workbench.shot("41-command-approval");
-    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
-    await approval.getByTestId("allow-once").click();
     await said(chat, "It is written.").waitFor();
-
-    const touched = chat.locator("section.touched");
-    await touched.locator(".touched-file").nth(1).waitFor();
-    await chat.getByTestId("undo-task").waitFor();
-    await touched.getByTestId("show-diff:src/cart.js").click();
-    await page.locator(".tab.active", { hasText: "cart.js" }).waitFor();
-    await page.locator(".modified-in-monaco-diff-editor .view-line", { hasText: "// more" }).first().waitFor();
+    expect(await chat.locator("section.approval").count()).toBe(0);
+    const changed = chat.locator('section.change[data-path="src/cart.js"]').last();
+    await changed.locator(".change-origin").waitFor();
+    await chat.locator('section.change[data-path="made/new.txt"]').last().waitFor();
+    expect([fixture.read("src/cart.js"), existsSync(join(fixture.workspace, "made"))]).toEqual([before, false]);
+    await card("Run echo").locator("summary").click();
+    await card("Run echo").getByTestId("containment:transactional").waitFor();
     expect(await faults(chat)).toEqual([]);
-    await workbench.shot("42-command-touched");
-    await touched.getByTestId("undo-command").click();
-    await dialog().getByRole("button", { name: "Undo Command" }).click();
-    await touched.locator(".actions .state .codicon-discard").waitFor();
-    await chat.locator(".status-line .state .codicon-discard").waitFor();
+    await workbench.shot("41-command-proposed");
+    await chat.locator('section.change[data-path="made/new.txt"]').last().getByTestId("accept-file").click();
+    await until("the new file is there", () => existsSync(join(fixture.workspace, "made/new.txt")));
+    await changed.getByTestId("reject-file").click();
+    await chat.locator(".status-line .state .codicon-check").waitFor();
     expect(fixture.read("src/cart.js")).toBe(before);
-    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
+    await card("Run echo").locator("summary").click();
   });
 
   it("open in a terminal with their output, typed and not run", async () => {
@@ -109,20 +108,45 @@ describe("commands", () => {
     await rows.getByText("written", { exact: false }).first().waitFor();
     await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
     await workbench.shot("43-command-terminal");
-    expect(existsSync(join(fixture.workspace, "made/new.txt"))).toBe(false);
+    expect(fixture.read("src/cart.js")).not.toContain("more");
     await workbench.command("Terminal: Kill All Terminals");
+  });
+
+  it("test a proposed edit before the review; its card says so while the workspace is unchanged", async () => {
+    const before = fixture.read("src/duration.js");
+    await newTask(chat);
+    await send(chat, "Fix the duration");
+    await said(chat, "The tests pass with the fix.").waitFor();
+    const changed = chat.locator('section.change[data-path="src/duration.js"]').last();
+    await changed.getByTestId("evidence:passed").waitFor();
+    expect(fixture.read("src/duration.js")).toBe(before);
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("42-tests-passed");
+    await changed.getByTestId("accept-file").click();
+    await until("the fix is there", () => fixture.read("src/duration.js").includes(edits[1].new_text));
+  });
+
+  it("of a lint fixer are reviewed hunk by hunk: accepting three of five leaves exactly those", async () => {
+    const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`);
+    const fixed = (numbers: readonly number[]) =>
+      `${lines.map((line, index) => (numbers.includes(index) ? line.toUpperCase() : line)).join("\n")}\n`;
+    writeFileSync(join(fixture.workspace, "lines.txt"), fixed([]));
+    await newTask(chat);
+    await send(chat, "Fix the style");
+    await said(chat, "The style is fixed.").waitFor();
+    const changed = chat.locator('section.change[data-path="lines.txt"]').last();
+    for (const number of [1, 3, 5]) await changed.getByTestId(`accept-hunk:${number}`).click();
+    await until("three hunks are there", () => fixture.read("lines.txt") === fixed([0, 20, 38]));
+    await changed.getByTestId("reject-file").click();
+    await chat.locator(".status-line .state .codicon-check").waitFor();
+    expect(fixture.read("lines.txt")).toBe(fixed([0, 20, 38]));
   });
 
   it("stop at once from their card, and what they printed stays", async () => {
     await newTask(chat);
     await send(chat, "Go on and on");
     const ticking = card("Run for i in");
-    // Asked or not, as the policy has it.
-    await until("it runs", async () => {
-      const allow = chat.getByTestId("allow-once");
-      if ((await allow.count()) > 0) await allow.click();
-      return (await ticking.locator(".tail").count()) > 0;
-    });
+    await ticking.locator(".tail").waitFor();
     await ticking.locator("summary").click();
     await ticking.locator(".terminal-line", { hasText: "tick 3" }).first().waitFor();
     await ticking.getByTestId("stop").click();

@@ -97,25 +97,45 @@ function tree(): Record<string, string> {
   );
 }
 
-async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sandbox"): Promise<void> {
+/**
+ * In a view, the second run sees the proposed edit, and the review comes after it. Where commands work in the workspace, the second run
+ * waits for the review.
+ */
+async function mendsAndTests(
+  env: NodeJS.ProcessEnv,
+  place: "container" | "os_sandbox",
+  containment: "transactional" | "watched",
+): Promise<void> {
   const before = tree();
+  const inView = containment === "transactional";
   const { handlers, start, quest, cards, said } = await open(env);
   const id = await start();
-  // The edit is proposed, so the second run waits for the owner's review of it, in the middle of the turn.
-  await until("the second run waits for the review", async () => (await quest(id)).waitingFor?.kind === "review");
+  await until("the task waits for the review", async () => (await quest(id)).waitingFor?.kind === "review");
   const waiting = await cards(id);
   expect(waiting.map(({ tool, status }) => [tool, status])).toEqual([
     ["run_command", "failure"],
     ["edit_file", "success"],
-    ["run_command", "waiting"],
+    ["run_command", inView ? "success" : "waiting"],
   ]);
-  expect(waiting[0]?.command).toMatchObject({ text: testCommand, cwd: ".", place, network: false, exitCode: 1, ended: "exit" });
+  expect(waiting[0]?.command).toMatchObject({
+    text: testCommand,
+    cwd: ".",
+    place,
+    containment,
+    network: false,
+    exitCode: 1,
+    ended: "exit",
+  });
   expect(waiting[0]?.output).toMatch(/^Exit code 1, after [\d.]+ s in the (container|OS sandbox)\.\n/);
   expect(waiting[0]?.live?.text).toContain("duration");
   const streamed = events.filter((event) => event.topic === "toolOutput" && event.payload.questId === id);
   expect(streamed.length).toBeGreaterThan(0);
+  expect(tree()).toEqual(before);
 
   const { items } = await handlers["changes.list"]({ questId: id, open: true, limit: 10 }, call);
+  expect(items.map(({ evidence }) => evidence?.map(({ command, passed }) => [command, passed]))).toEqual([
+    inView ? [[testCommand, true]] : undefined,
+  ]);
   for (const change of items) await handlers["changes.decide"]({ id: change.id, decision: "accept" }, call);
   await until("the task is done", async () => (await quest(id)).status === "done");
   const done = await cards(id);
@@ -127,7 +147,7 @@ async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sa
     const receipt = await handlers["receipts.get"]({ id: receiptId ?? "" }, call);
     if (receipt.actionName !== "run_command") continue;
     expect(receipt.riskTier).toBe("T2");
-    expect(receipt.outputs).toMatchObject({ place, ended: "exit", changedTotal: 0 });
+    expect(receipt.outputs).toMatchObject({ place, containment, ended: "exit", ...(inView ? { proposedTotal: 0 } : { changedTotal: 0 }) });
   }
   expect(await handlers["receipts.verify"]({}, call)).toMatchObject({ ok: true });
   await handlers["checkpoints.restore"]({ questId: id }, call);
@@ -136,11 +156,11 @@ async function mendsAndTests(env: NodeJS.ProcessEnv, place: "container" | "os_sa
 
 describe("a task that runs failing tests, fixes the cause, and runs them again", () => {
   it.skipIf(without !== null)(`in a container${without === null ? "" : ` (${without})`}`, async () => {
-    await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container");
+    await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container", "watched");
   });
 
   it.skipIf(withoutSandbox !== null)("in the sandbox of the operating system, where there is no engine", async () => {
-    await mendsAndTests({ DOCKER_HOST: "unix:///nonexistent/docker.sock", PATH: process.env["PATH"] }, "os_sandbox");
+    await mendsAndTests({ DOCKER_HOST: "unix:///nonexistent/docker.sock", PATH: process.env["PATH"] }, "os_sandbox", "transactional");
   });
 
   it("says what to install where there is neither, and changes nothing", async () => {
