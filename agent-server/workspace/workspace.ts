@@ -72,7 +72,7 @@ export { ignoredPaths } from "./tasks/ignored-paths.ts";
 export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
 export { describeGroups, describeOutcome, taskOutputs, toProposed } from "./tasks/describe-outcome.ts";
-export { type TaskStore, createTaskStore, nothingLeft, toTaskLeft } from "./tasks/task-store.ts";
+export { type TaskStore, nothingLeft, toTaskLeft } from "./tasks/task-store.ts";
 export { type OpenView, type TaskOutcome, type Tasks, createTasks } from "./tasks/tasks.ts";
 export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
 export { type ImportResult, importCommits } from "./tasks/commit-import.ts";

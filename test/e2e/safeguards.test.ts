@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/host/built-host.ts";
 import { byWords } from "../support/model-server/script.ts";
 import { faults, openChat, said, send } from "../support/workbench/chat.ts";
 import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
@@ -77,11 +78,15 @@ describe("the owner's decisions on the safeguards", () => {
     const { page } = workbench;
     await tab("soul");
     await activeVersion("v1").waitFor();
-    await workbench.command("Lancelot: Set Feature Flag");
-    await page
-      .locator(".quick-input-list")
-      .getByRole("option", { name: /\bSOUL\b/ })
-      .click();
+    const option = page.locator(".quick-input-list").getByRole("option", { name: /\bSOUL\b/ });
+    // The list closes again when the panel, which was just opened, takes the focus.
+    await until("the flag is chosen", async () => {
+      await workbench.command("Lancelot: Set Feature Flag");
+      return option.click({ timeout: 10_000 }).then(
+        () => true,
+        () => false,
+      );
+    });
     await press("Turn Off");
     await warRoom.getByTestId("placeholder:circle-slash").waitFor();
     expect(await faults(warRoom)).toEqual([]);

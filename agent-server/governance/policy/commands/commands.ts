@@ -10,6 +10,8 @@ import type { Engine, Run, Scope } from "./command-scope.ts";
 import { judgeScript, judgeText } from "./shell-script.ts";
 import type { ResolvedPath } from "../path-policy.ts";
 
+export { runsTests } from "./runs-tests.ts";
+
 export interface CommandPolicy {
   /**
    * Judges a command line as it would run in `cwd` (by default the workspace). Never throws: a failure denies.
