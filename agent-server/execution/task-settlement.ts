@@ -38,6 +38,8 @@ export interface TaskSettlement {
   settle(context: ActionContext): Promise<string>;
   /** Generated files and commits of a quest that wait. */
   left(questId: string): TaskLeft;
+  /** The text of a generated file that only the task has; null when there is none. @param path relative to the workspace */
+  readText(questId: string, path: string): Promise<string | null>;
   /** The user's decision about the generated files of a quest. @throws LancelotError as the pipeline; `not_found`. */
   decideGenerated(questId: string, decision: "accept" | "reject"): Promise<TaskLeft>;
   /** Undoes what was applied of a quest's generated files. */
@@ -241,6 +243,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       return texts.join("\n");
     },
 
+    readText: rests.readText,
     left: (questId) => toTaskLeft(questId, rests.of(questId)),
 
     decideGenerated: (questId, decision) =>

@@ -40,6 +40,8 @@ export interface Scope {
   readonly locks: PathLocks;
   /** Records each git action right before it runs, so that undo can find it after a crash. */
   readonly moves: RepositoryMoves;
+  /** The text of a generated file that only this quest's task has; null when there is none. */
+  readonly readGenerated: (file: FilePath) => Promise<string | null>;
   /** The files a quest changed on disk. */
   readonly questFiles: (questId: string) => FilePath[];
   /** The provider on the card and the receipt; null before it is chosen, and where there is no choice. */

@@ -8,7 +8,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import { createSandboxSettings, type SandboxControl, type ShellProvider } from "../sandbox/sandbox.ts";
 import type { Log, PageFetch, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
-import { createOutliner, findFiles, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
+import { createOutliner, type FilePath, findFiles, noQuest, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
 import type { CommandServices } from "./command/command-services.ts";
 import { createMemoryActionFactory } from "./memory/memory-actions.ts";
@@ -149,6 +149,11 @@ export function createTools(deps: ToolsDeps): Tools {
       ...{ changes: execution.changes, questFiles: execution.questFiles },
       ...{ askEditor, ripgrepPath, chosen: null, runOnProvider, flag, commands, outliner, memory },
       placeholders: call.quest === null ? null : deps.placeholders.of(call.quest),
+      readGenerated: async ({ absolute }: FilePath) => {
+        const { settlement } = execution;
+        if (settlement === null || root === null || !absolute.startsWith(`${root}/`)) return null;
+        return settlement.readText(call.quest ?? noQuest, absolute.slice(root.length + 1));
+      },
     }),
   };
   const invoke = createToolRunner({ ...runner, catalog });

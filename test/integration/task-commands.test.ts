@@ -161,6 +161,11 @@ describe("run_command in a view of its task", () => {
     expect(card.proposed).toMatchObject({ total: 1, generated: [{ name: "node_modules", created: 1 }] });
     expect(existsSync(at.path("node_modules"))).toBe(false);
     expect((await command("cat node_modules/x/i.js")).text).toContain("1");
+    expect((await at.run("read_file", { path: "node_modules/x/i.js" }, { quest: questId })).text).toContain("1");
+    expect(await at.run("read_file", { path: "node_modules/x/i.js" }, { quest: "q2" })).toMatchObject({ isError: true });
+    await command("ln -s /etc/hostname node_modules/x/host; ln -s x node_modules/y; rm -r node_modules/x/host.js; true");
+    for (const path of ["node_modules/x/host", "node_modules/y/i.js"])
+      expect(await at.run("read_file", { path }, { quest: questId })).toMatchObject({ isError: true });
     await accept("a.txt");
     await settle();
     expect(at.read("node_modules/x/i.js")).toBe("1\n");

@@ -88,6 +88,11 @@ async function readProposed(scope: Scope, file: ResolvedFile, offset: number, li
       sha256: sha256(overlay.text),
     });
   }
+  const generated = file.sensitive === "secret" ? null : await scope.readGenerated(file);
+  if (generated !== null)
+    return show(file, hidden(scope, file, generated), offset, lines, "a generated file of this task, not in the workspace yet", {
+      sha256: sha256(generated),
+    });
   const spelled = (name: string) => name.normalize("NFC").toLowerCase();
   const wanted = spelled(basename(file.absolute));
   const names = await readdir(dirname(file.absolute)).catch(() => []);

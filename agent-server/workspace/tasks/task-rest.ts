@@ -5,9 +5,11 @@ import { openGit } from "../git/git.ts";
 import type { RecordMove } from "../git/ref-moves.ts";
 import { type AppliedGenerated, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./apply-generated.ts";
 import { importCommits, type ImportResult } from "./commit-import.ts";
+import { readLayerText } from "./layer-file.ts";
 import { journalFolder } from "./generated-journal.ts";
 import { dropFromLayer } from "./layer-drop.ts";
 import type { TaskRest, TaskStore } from "./task-store.ts";
+import { maxEditBytes } from "../workspace-files.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
 
 /** Who asks, and for which task. */
@@ -21,6 +23,8 @@ export interface RestOf {
 /** What a task's layer holds besides proposed changes: generated files and commits. No command of the task runs meanwhile. */
 export interface TaskRests {
   of(questId: string): TaskRest;
+  /** The text of a file that only the task has; null when there is none. @throws LancelotError `too_large`. */
+  readText(questId: string, path: string): Promise<string | null>;
   /**
    * Puts the task's generated files into the workspace.
    * @throws LancelotError as `applyGenerated`; `not_found` when there are none.
@@ -42,6 +46,7 @@ export interface TaskRestsDeps {
   readonly workspace: string;
   readonly governance: Pick<Governance, "judgeName">;
   readonly tasks: TaskStore;
+  readonly folderOf: (questId: string) => string;
   /** Tasks whose generated files a dead host left half applied. */
   readonly interrupted: () => string[];
   /** Runs while no command of the task runs, with the task's folder reserved. @throws LancelotError `cancelled`, `conflict`. */
@@ -66,6 +71,11 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
 
   return {
     of: (questId) => tasks.get(questId),
+
+    async readText(questId, path) {
+      if (tasks.get(questId).generated === null) return null;
+      return readLayerText(join(deps.folderOf(questId), name, "upper"), path, maxEditBytes);
+    },
 
     applyGenerated: (of) =>
       hold(of, async (taskFolder) => {

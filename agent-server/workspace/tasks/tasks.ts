@@ -45,7 +45,7 @@ export interface Tasks {
 }
 
 export interface TasksDeps extends OutcomeDeps {
-  readonly folders: Pick<TaskFolders, "use" | "interrupted">;
+  readonly folders: Pick<TaskFolders, "use" | "interrupted" | "folderOf">;
   readonly tasks: TaskStore;
 }
 
@@ -206,7 +206,13 @@ export function createTasks(deps: TasksDeps): Tasks {
 
   return {
     rests: createTaskRests({
-      ...{ workspace, governance: deps.governance, tasks: deps.tasks, interrupted: deps.folders.interrupted },
+      ...{
+        workspace,
+        governance: deps.governance,
+        tasks: deps.tasks,
+        interrupted: deps.folders.interrupted,
+        folderOf: deps.folders.folderOf,
+      },
       async hold({ questId, signal }, work) {
         const { folder, release } = await reserve(questId, signal);
         try {
