@@ -131,6 +131,32 @@ describe("run_command in a view of its task", () => {
     expect([log(), at.read("a.txt")]).toEqual([["Ignore", "First"], "one\n"]);
   });
 
+  it.each([
+    [
+      "that it removed again",
+      "echo evil > e.txt; git add e.txt; git commit -qm Evil; git rm -q --cached e.txt; rm e.txt; echo two > a.txt",
+      ["a.txt"],
+    ],
+    ["on a branch that it left", "git checkout -q -b side; echo evil > a.txt; git commit -qam Evil; git checkout -q main", []],
+    ["with a secret file", 'touch "$(printf .%s env)"; git add -fA; git commit -qm Evil', []],
+    [
+      "with settings that another program runs",
+      "mkdir .vscode; echo {} > .vscode/tasks.json; git add .; git commit -qm Evil; rm -r .vscode",
+      [],
+    ],
+  ])("takes over no commit with content %s", async (_what, text, paths) => {
+    open();
+    const ran = await command(text);
+    expect(pending().map(({ path }) => path)).toEqual(paths);
+    for (const path of paths) await accept(path);
+    const settled = await settle();
+    expect([at.git("log", "--all", "--format=%s").includes("Evil"), at.tools.execution.settlement?.left(questId).commits]).toEqual([
+      false,
+      [],
+    ]);
+    expect(`${ran.text}\n${settled ?? ""}`).toMatch(/^\[The commits of this task .*Evil.* not taken over/m);
+  });
+
   it("drops commits of which something was rejected", async () => {
     open();
     await command("echo two > a.txt; echo new > n.txt; git add .; git commit -qm Second");

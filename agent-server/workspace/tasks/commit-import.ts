@@ -24,6 +24,11 @@ export interface ImportOptions {
   readonly upper: string;
   /** Whether branches may lose commits that they have. The moves record these, and the reflog keeps them. */
   readonly allowRewrite: boolean;
+  /**
+   * Whether the working tree must have the files of each branch and tag as its commits leave them. Without that, a commit can contain what
+   * nobody reviewed: a command commits a file and then removes it.
+   */
+  readonly expectFiles: boolean;
   /** Called before each change, so that it can be undone even if this process ends in between. */
   readonly record: RecordMove;
   readonly signal: AbortSignal;
@@ -45,7 +50,7 @@ export interface ImportResult {
  * `denied`, `too_large`, `cancelled`, `unavailable` as for `readRepositoryWork`. No branch was moved then.
  */
 export async function importCommits(work: RepositoryWork, options: ImportOptions): Promise<ImportResult> {
-  const { git, upper, allowRewrite, record, signal, limits } = options;
+  const { git, upper, allowRewrite, expectFiles, record, signal, limits } = options;
   const refs = work.refs.filter(({ kind }) => allowRewrite || kind !== "rewritten");
   const busy = operationInProgress(git.repository);
   if (busy !== null) throw new LancelotError("conflict", `The repository has ${busy} in progress, so nothing was imported.`);
@@ -69,6 +74,7 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
       await git.run(asPack ? "index-pack" : "unpack-objects", [asPack ? "--stdin" : "-q"], undefined, { inputFile: pack, quietMs });
     }
     const followed = await branchToFollow(git, work, refs, real, folder);
+    if (expectFiles) for (const change of refs) await expectReviewed(git, change, real, join(folder, `files-${refs.indexOf(change)}`));
     const checkedOut = followed?.ref ?? real.head.ref;
     const plans: RefMove[] = [];
     for (const change of refs) {
@@ -98,6 +104,16 @@ function expectUnmoved(git: Git, refs: readonly RefChange[], real: RefState): vo
         data: { ref },
       });
   }
+}
+
+/** @throws LancelotError `conflict` when commits have content that the working tree does not have. */
+async function expectReviewed(git: Git, { ref, before, after }: RefChange, { head }: RefState, index: string): Promise<void> {
+  const continuesHead = head.commit !== null && (await git.ask("merge-base", ["--is-ancestor", head.commit, after])) !== null;
+  const entries = await changedEntries(git, before ?? (continuesHead ? head.commit : null), after);
+  if (await hasFiles(git, entries, index)) return;
+  throw new LancelotError("conflict", `${branchName(ref)} has content that is not in the workspace, and so was not reviewed.`, {
+    data: { ref },
+  });
 }
 
 function isSameHead({ head }: RepositoryWork): boolean {

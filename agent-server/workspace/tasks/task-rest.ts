@@ -2,9 +2,8 @@ import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
 import { openGit } from "../git/git.ts";
-import type { RecordMove } from "../git/ref-moves.ts";
 import { type AppliedGenerated, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./apply-generated.ts";
-import { importCommits, type ImportResult } from "./commit-import.ts";
+import { importCommits, type ImportOptions, type ImportResult } from "./commit-import.ts";
 import { readLayerText } from "./layer-file.ts";
 import { journalFolder } from "./generated-journal.ts";
 import { dropFromLayer } from "./layer-drop.ts";
@@ -35,7 +34,7 @@ export interface TaskRests {
   /** Undoes every application of generated files of a quest, newest first. @returns the paths that were changed since and stay */
   undoGenerated(questId: string): Promise<{ readonly count: number; readonly conflicts: readonly string[] }>;
   /** Imports the task's commits; branches that would lose commits stay. @throws LancelotError as `importCommits`; `not_found` without any. */
-  importCommits(of: Omit<RestOf, "receiptId"> & { readonly record: RecordMove }): Promise<ImportResult>;
+  importCommits(of: Omit<RestOf, "receiptId"> & Pick<ImportOptions, "record" | "expectFiles">): Promise<ImportResult>;
   /** Removes what the task did to the repository. */
   dropCommits(of: Omit<RestOf, "receiptId">): Promise<void>;
   /** Ends what a host that died left half applied, in every task of the workspace. */
@@ -115,13 +114,20 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
       });
     },
 
-    importCommits: ({ record, ...of }) =>
+    importCommits: ({ record, expectFiles, ...of }) =>
       hold(of, async (folder) => {
         const rest = tasks.get(of.questId);
         if (rest.repository === null) throw new LancelotError("not_found", "This task has no commits that are not imported yet.");
         const git = await openGit(workspace, of.signal);
         const upper = join(layerOf(folder, rest).upper, ".git");
-        const result = await importCommits(rest.repository.work, { git, upper, allowRewrite: false, record, signal: of.signal });
+        const result = await importCommits(rest.repository.work, {
+          git,
+          upper,
+          allowRewrite: false,
+          expectFiles,
+          record,
+          signal: of.signal,
+        });
         await dropFromLayer(layerOf(folder, rest), ".git");
         tasks.save(of.questId, { ...rest, repository: null });
         return result;

@@ -144,7 +144,7 @@ async function complete(
           options.onRecord?.();
           return () => fixture.tools.workspace.moves.takenBack(id);
         },
-        ...{ upper, allowRewrite: options.allowRewrite ?? false, signal },
+        ...{ upper, allowRewrite: options.allowRewrite ?? false, expectFiles: false, signal },
       }),
     undo: async () => (await fixture.tools.checkpoints.restore({ questId })).conflicts,
   };

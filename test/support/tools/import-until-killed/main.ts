@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 const git = await openGit(workspace, signal);
 process.stdout.write("begun\n");
 await importCommits(JSON.parse(readFileSync(work, "utf8")) as RepositoryWork, {
-  ...{ git, upper, allowRewrite: true, signal },
+  ...{ git, upper, allowRewrite: true, expectFiles: false, signal },
   record(move) {
     const id = fixture.tools.workspace.moves.record({ questId: "q1", receiptId: "r1", move });
     process.stdout.write(`recorded ${move.kind}\n`);
