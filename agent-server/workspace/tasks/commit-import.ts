@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import { type Git, gitOf } from "../git/git.ts";
 import { branchName, switchTo } from "../git/git-head.ts";
 import { moveRefs, type RecordMove, type RefMove, updateRefs } from "../git/ref-moves.ts";
-import { changedEntries, expectUnstaged, hasFiles } from "../git/index-entries.ts";
+import { changedEntries, expectUnstaged, hasFiles, setEntries } from "../git/index-entries.ts";
 import { assertNoLinks, operationInProgress } from "../git/git-repository.ts";
 import { inPrivateFolder } from "../git/git-transfer.ts";
 import { branchesOfOtherTrees, readRefState, type RefState } from "../git/ref-state.ts";
@@ -51,16 +51,21 @@ export interface ImportResult {
  */
 export async function importCommits(work: RepositoryWork, options: ImportOptions): Promise<ImportResult> {
   const { git, upper, allowRewrite, expectFiles, record, signal, limits } = options;
-  const refs = work.refs.filter(({ kind }) => allowRewrite || kind !== "rewritten");
+  const wanted = work.refs.filter(({ kind }) => allowRewrite || kind !== "rewritten");
   const busy = operationInProgress(git.repository);
   if (busy !== null) throw new LancelotError("conflict", `The repository has ${busy} in progress, so nothing was imported.`);
   const real = await readRefState(git);
+  // A host that died in between has moved these already.
+  const moved = wanted.filter(({ ref, after }) => real.refs[ref] === after);
+  for (const { ref, before, after } of moved)
+    if (ref === real.head.ref) await setEntries(git, await expectUnstaged(git, before, await changedEntries(git, before, after)));
+  const refs = wanted.filter((change) => !moved.includes(change));
   expectUnmoved(git, refs, real);
   assertNoLinks(
     git.repository,
     refs.map(({ ref }) => ref),
   );
-  if (refs.length === 0) return { refs, head: isSameHead(work) ? "same" : "elsewhere" };
+  if (refs.length === 0) return { refs: wanted, head: isSameHead(work) ? "same" : "elsewhere" };
   return inPrivateFolder(async (folder) => {
     const tips = refs.map(({ after }) => after);
     const known = await knownHashes(git, real);
@@ -90,7 +95,7 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
     const steady = await gitOf(git.repository, git.repository.workTree, AbortSignal.timeout(steadyMs));
     if (followed === null) await moveRefs(steady, plans, checkedOut, record);
     else await onNewBranch(steady, followed, real, record, () => moveRefs(steady, plans, checkedOut, record));
-    return { refs, head: followed !== null ? "switched" : isSameHead(work) ? "same" : "elsewhere" };
+    return { refs: wanted, head: followed !== null ? "switched" : isSameHead(work) ? "same" : "elsewhere" };
   });
 }
 

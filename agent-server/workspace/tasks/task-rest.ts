@@ -134,7 +134,17 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
       }),
 
     async recover() {
-      for (const questId of deps.interrupted()) await hold({ questId, signal: new AbortController().signal }, recoverGenerated);
+      const { signal } = new AbortController();
+      for (const questId of deps.interrupted()) await hold({ questId, signal }, recoverGenerated);
+      for (const questId of tasks.quests()) {
+        const rest = tasks.get(questId);
+        const { generated } = rest;
+        const isApplied = tasks
+          .applied(questId)
+          .some(({ at, journal }) => generated !== null && at >= generated.at && generatedState(journal) === "applied");
+        // The host died after the files were in the workspace and before it recorded that.
+        if (isApplied) tasks.save(questId, { ...rest, generated: null });
+      }
     },
   };
 }

@@ -50,11 +50,14 @@ export interface AppliedFiles {
   readonly id: number;
   readonly receiptId: string;
   readonly journal: string;
+  readonly at: string;
 }
 
 /** Database rows of one workspace's tasks. */
 export interface TaskStore {
   get(questId: string): TaskRest;
+  /** Quests of whose tasks something waits. */
+  quests(): string[];
   save(questId: string, rest: TaskRest): void;
   /** Stores that generated files are being applied, before they are. */
   applying(of: { questId: string; receiptId: string; journal: string }): void;
@@ -73,6 +76,7 @@ interface Row {
 export function createTaskStore(storage: Storage, workspace: string, now: () => Date): TaskStore {
   const { db } = storage;
   const one = db.prepare("SELECT generated, repository, opaque FROM tasks WHERE workspace = ? AND quest_id = ?");
+  const all = db.prepare("SELECT quest_id AS questId FROM tasks WHERE workspace = ?");
   const put = db.prepare(
     `INSERT INTO tasks (workspace, quest_id, generated, repository, opaque) VALUES (@workspace, @questId, @generated, @repository, @opaque)
      ON CONFLICT (workspace, quest_id) DO UPDATE SET generated = excluded.generated, repository = excluded.repository, opaque = excluded.opaque`,
@@ -80,7 +84,7 @@ export function createTaskStore(storage: Storage, workspace: string, now: () => 
   const remove = db.prepare("DELETE FROM tasks WHERE workspace = ? AND quest_id = ?");
   const insert = db.prepare("INSERT INTO applied_generated (workspace, quest_id, receipt_id, journal, created_at) VALUES (?, ?, ?, ?, ?)");
   const listed = db.prepare(
-    "SELECT id, receipt_id AS receiptId, journal FROM applied_generated WHERE workspace = ? AND quest_id = ? AND undone = 0 ORDER BY id DESC",
+    "SELECT id, receipt_id AS receiptId, journal, created_at AS at FROM applied_generated WHERE workspace = ? AND quest_id = ? AND undone = 0 ORDER BY id DESC",
   );
   const close = db.prepare("UPDATE applied_generated SET undone = 1 WHERE id = ?");
   return {
@@ -93,6 +97,7 @@ export function createTaskStore(storage: Storage, workspace: string, now: () => 
         opaque: new Map(JSON.parse(row.opaque) as [Bytes, readonly Bytes[]][]),
       };
     },
+    quests: () => (all.all(workspace) as { questId: string }[]).map(({ questId }) => questId),
     save(questId, { generated, repository, opaque }) {
       if (generated === null && repository === null) remove.run(workspace, questId);
       else

@@ -8,6 +8,7 @@ import { readWhole } from "../file-operations.ts";
 import type { RefState } from "../git/ref-state.ts";
 import { encodeText } from "../text/encoding.ts";
 import type { TargetFile } from "../workspace-files.ts";
+import { recoverGenerated } from "./apply-generated.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
 import type { LayerFolders } from "./layer-scan.ts";
 import { readOwnState, readOwnWork } from "./own-repository.ts";
@@ -158,6 +159,7 @@ export function createTasks(deps: TasksDeps): Tasks {
 
   async function open(questId: string, folder: string, openView: OpenView, signal: AbortSignal): Promise<OpenTask> {
     const { open: undecided, decided } = changesOf(questId);
+    await recoverGenerated(folder);
     // The state before the view: what the user commits meanwhile is not the task's.
     const base = deps.tasks.get(questId).repository?.base ?? (await readOwnState(workspace, signal));
     let view = await openView({ folder, layers: [layer] });
