@@ -161,8 +161,12 @@ export function createTasks(deps: TasksDeps): Tasks {
     const { open: undecided, decided } = changesOf(questId);
     await recoverGenerated(folder);
     // The state before the view: what the user commits meanwhile is not the task's.
-    const base = deps.tasks.get(questId).repository?.base ?? (await readOwnState(workspace, signal));
+    const reading = Promise.resolve(deps.tasks.get(questId).repository?.base ?? readOwnState(workspace, signal));
     let view = await openView({ folder, layers: [layer] });
+    const base = await reading.catch(async (error: unknown) => {
+      await view.close();
+      throw error;
+    });
     if (view.wasReset) deps.tasks.save(questId, nothingLeft);
     const { upper } = foldersOf(view);
     if (decided.some((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined)) {

@@ -11,7 +11,7 @@ const configDir = join(import.meta.dirname, "../../../config");
 export const generated = 40;
 
 /** Can be repeated from any state in which an earlier run of it was interrupted. */
-const command = `echo two > a.txt; rm -f .git/*.lock; for i in $(seq ${generated}); do mkdir -p node_modules/p$i; echo $i > node_modules/p$i/i.js; done; git add a.txt; git diff --cached --quiet || git commit -qm Second`;
+const command = `echo two > a.txt; find .git -name '*.lock' -delete; for i in $(seq ${generated}); do mkdir -p node_modules/p$i; echo $i > node_modules/p$i/i.js; done; git add a.txt; git diff --cached --quiet || git commit -qm Second`;
 
 export interface KilledTask extends Omit<GitFixture, "close"> {
   close(): Promise<void>;
@@ -43,10 +43,12 @@ export function openKilledTask(base: string): KilledTask {
 
 /** Runs the command and decides about everything that it left. */
 export async function workOnTask({ run, tools }: KilledTask): Promise<void> {
-  await run("run_command", { command }, { quest: questId });
+  const { isError, text } = await run("run_command", { command }, { quest: questId });
+  if (isError) throw new Error(text);
   for (const { id } of tools.changes.list({ questId, open: true, limit: 100 })) await tools.changes.decide(id, "accept");
   const { signal } = new AbortController();
-  await tools.execution.settlement?.settle({ quest: questId, parent: null, actor: "agent", mode: "normal", signal });
+  const told = await tools.execution.settlement?.settle({ quest: questId, parent: null, actor: "agent", mode: "normal", signal });
+  if (/not (?:taken over|applied)/.test(told ?? "")) throw new Error(told);
   if (tools.execution.settlement?.left(questId).generated !== null) await tools.execution.settlement?.decideGenerated(questId, "accept");
 }
 

@@ -1,0 +1,106 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openOsShell } from "../support/sandbox/os-shell.ts";
+import { runIn } from "../support/sandbox/run.ts";
+import { createGitFixture } from "../support/tools/git-fixture.ts";
+import { type BenchRow, quick } from "./bench-row.ts";
+
+const rounds = quick ? 7 : 15;
+const folders = quick ? 100 : 1_000;
+const filesPerFolder = 100;
+const questId = "q1";
+const configDir = join(import.meta.dirname, "../../config");
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/**
+ * `run_command` as a whole (decision, receipt, secret files, view, scan, proposals) beside the sandbox alone, over a large repository; and
+ * a command that writes 3,000 generated files, with their application, beside the same in the sandbox alone.
+ */
+export async function run(): Promise<BenchRow[]> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-bench-task-")));
+  const [workspace, dataDir, home] = [join(base, "proj"), join(base, "data"), join(base, "home")];
+  for (const folder of [workspace, dataDir, home]) mkdirSync(folder);
+  const shell = openOsShell({ workspace, dataDir, protectedPaths: [] }, { env: { ...process.env, HOME: home } });
+  const at = createGitFixture({ base, workspace, dataDir, home, configDir, posture: "supervised", given: { configDir, shells: [shell] } });
+  try {
+    for (let folder = 0; folder < folders; folder += 1) {
+      mkdirSync(join(workspace, "src", `folder-${folder}`), { recursive: true });
+      for (let file = 0; file < filesPerFolder; file += 1)
+        writeFileSync(join(workspace, "src", `folder-${folder}`, `file-${file}.ts`), `export const value = ${file};\n`);
+    }
+    writeFileSync(join(workspace, ".gitignore"), "node_modules\n");
+    execFileSync("git", ["add", "."], { cwd: workspace });
+    at.git("commit", "-qm", "Files");
+    await shell.probe();
+    const files = (folders * filesPerFolder).toLocaleString("en-US");
+
+    const timed = async (work: () => Promise<unknown>): Promise<number> => {
+      const started = performance.now();
+      await work();
+      return performance.now() - started;
+    };
+    const inTask = async (command: string): Promise<void> => {
+      const { isError, text } = await at.run("run_command", { command }, { quest: questId });
+      if (isError) throw new Error(text);
+    };
+    const bare = async (command: string): Promise<void> => {
+      const { result } = await runIn(shell, workspace, command, { timeoutMs: 120_000 });
+      if (result.exitCode !== 0) throw new Error(`${command} failed.`);
+    };
+    const reject = async (): Promise<void> => {
+      for (const { id } of at.tools.changes.list({ questId, open: true, limit: 100 })) await at.tools.changes.decide(id, "reject");
+    };
+
+    async function paired(name: string, command: (round: number) => string): Promise<BenchRow> {
+      const [ours, alone]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds + 2; round += 1) {
+        const without = await timed(() => bare(command(round)));
+        at.git("checkout", "-q", ".");
+        const within = await timed(() => inTask(command(round)));
+        await reject();
+        if (round < 2) continue;
+        ours.push(within);
+        alone.push(without);
+      }
+      const more = median(ours.map((value, index) => value - (alone[index] ?? 0)));
+      return {
+        ...{ name, ours: median(ours), bare: median(alone), ratio: median(ours) / median(alone), unit: "ms" },
+        note: `${Math.round(more)} ms more than the OS sandbox alone, with decision, receipt, view, scan and proposal`,
+      };
+    }
+
+    async function generated(): Promise<BenchRow> {
+      const command =
+        'for p in $(seq 100); do mkdir -p node_modules/p$p; for f in $(seq 30); do echo "module.exports = $f;" > node_modules/p$p/$f.js; done; done';
+      const [ours, alone]: [number[], number[]] = [[], []];
+      for (let round = 0; round < (quick ? 3 : 7); round += 1) {
+        alone.push(await timed(() => bare(command)));
+        rmSync(join(workspace, "node_modules"), { recursive: true });
+        ours.push(
+          await timed(async () => {
+            await inTask(command);
+            await at.tools.execution.settlement?.decideGenerated(questId, "accept");
+          }),
+        );
+        rmSync(join(workspace, "node_modules"), { recursive: true });
+      }
+      return {
+        name: "a command that writes 3,000 generated files, and their application",
+        ...{ ours: median(ours), bare: median(alone), ratio: median(ours) / median(alone), unit: "ms" },
+      };
+    }
+
+    return [
+      await paired(`run_command over ${files} files, nothing changed`, () => "true"),
+      await paired(`run_command over ${files} files, 1 changed`, (round) => `echo "// ${round}" >> src/folder-1/file-1.ts`),
+      await generated(),
+    ];
+  } finally {
+    await at.tools.close();
+    at.close();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
