@@ -162,6 +162,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     await recoverGenerated(folder);
     // The state before the view: what the user commits meanwhile is not the task's.
     const reading = Promise.resolve(deps.tasks.get(questId).repository?.base ?? readOwnState(workspace, signal));
+    reading.catch(() => undefined);
     let view = await openView({ folder, layers: [layer] });
     const base = await reading.catch(async (error: unknown) => {
       await view.close();
