@@ -40,6 +40,19 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
     if (answer === button) await review.decideAll(decision, questId);
   };
 
+  const generated = (decision: "accept" | "reject") => async (argument: unknown) => {
+    const waiting = review.proposals.left().filter((left) => left.generated !== null);
+    const given = field(argument, "questId") ?? (waiting.length === 1 ? waiting[0]?.questId : undefined);
+    const picks = waiting.map(({ questId }) => ({ label: review.proposals.questTitle(questId) ?? vscode.l10n.t("Task"), questId }));
+    if (picks.length === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("No task has generated files that are not in your workspace."));
+      return;
+    }
+    const questId =
+      given ?? (await vscode.window.showQuickPick(picks, { title: vscode.l10n.t("Generated files of which task?") }))?.questId;
+    if (questId !== undefined) await review.proposals.decideGenerated(questId, decision);
+  };
+
   return {
     "lancelot.openChange": onTarget(({ changeId, hunk }) => review.openChange(changeId, hunk)),
     "lancelot.reviewAll": (argument) => review.reviewAll(field(argument, "questId")),
@@ -49,6 +62,8 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
     "lancelot.rejectFile": onTarget((target) => review.decideFile(target, "reject")),
     "lancelot.acceptAll": all("accept"),
     "lancelot.rejectAll": all("reject"),
+    "lancelot.applyGenerated": generated("accept"),
+    "lancelot.discardGenerated": generated("reject"),
     "lancelot.nextHunk": () => review.move("next"),
     "lancelot.previousHunk": () => review.move("previous"),
     async "lancelot.undoTask"(argument) {

@@ -1,4 +1,4 @@
-import type { Change, ChangeTexts } from "../../agent-server/contract/changes.ts";
+import type { Change, ChangeTexts, TaskLeft } from "../../agent-server/contract/changes.ts";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
 import type { Call } from "../../agent-server/contract/table.ts";
 import { isOpen, type PlacedHunk, placeHunks } from "./hunks.ts";
@@ -13,6 +13,10 @@ export interface Proposals {
   open: () => readonly Change[];
   get: (id: string) => Change | undefined;
   questTitle: (questId: string) => string | undefined;
+  /** Tasks that have generated files or commits which are not in the workspace yet. */
+  left: () => readonly TaskLeft[];
+  /** Applies the generated files of a task, or discards them. @throws LancelotError */
+  decideGenerated: (questId: string, decision: "accept" | "reject") => Promise<void>;
   /** A change with its current texts. @throws LancelotError */
   texts: (id: string) => Promise<PlacedChange>;
   /** The cached texts; undefined before they were read. */
@@ -24,11 +28,15 @@ export interface Proposals {
   handle: (event: HostEvent) => void;
 }
 
+/** Quests whose generated files are read at the start; later ones arrive as events. */
+const recentQuests = 10;
+
 /** @param changed called with the id of an updated change; null when any may have changed. */
 export function createProposals(call: Call, changed: (id: string | null) => void): Proposals {
   const changes = new Map<string, Change>();
   const titles = new Map<string, string>();
   const texts = new Map<string, PlacedChange>();
+  const left = new Map<string, TaskLeft>();
   /** Pending reads by change id. An update of the change discards its pending read. */
   const reading = new Map<string, Promise<PlacedChange>>();
 
@@ -45,6 +53,11 @@ export function createProposals(call: Call, changed: (id: string | null) => void
     open: () => [...changes.values()].filter(isOpen).sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.path.localeCompare(b.path)),
     get: (id) => changes.get(id),
     questTitle: (questId) => titles.get(questId),
+    left: () => [...left.values()].filter(({ generated, commits }) => generated !== null || commits.length > 0),
+    async decideGenerated(questId, decision) {
+      left.set(questId, await call("changes.decideGenerated", { questId, decision }));
+      changed(null);
+    },
     knownTexts: (id) => texts.get(id),
     async texts(id) {
       const known = texts.get(id) ?? reading.get(id);
@@ -77,15 +90,24 @@ export function createProposals(call: Call, changed: (id: string | null) => void
       reading.clear();
       for (const change of items) changes.set(change.id, change);
       for (const quest of quests.items) titles.set(quest.id, quest.title);
+      left.clear();
+      const recent = new Set([...items.map(({ questId }) => questId), ...quests.items.slice(0, recentQuests).map(({ id }) => id)]);
+      for (const found of await Promise.all([...recent].map((questId) => call("changes.left", { questId }))))
+        left.set(found.questId, found);
       changed(null);
     },
     handle(event) {
       if (event.topic === "change") update(event.payload);
+      if (event.topic === "task") {
+        left.set(event.payload.questId, event.payload);
+        changed(null);
+      }
       if (event.topic === "quest" && titles.get(event.payload.id) !== event.payload.title) {
         titles.set(event.payload.id, event.payload.title);
         if ([...changes.values()].some((change) => change.questId === event.payload.id)) changed(null);
       }
       if (event.topic === "questDeleted") {
+        left.delete(event.payload.id);
         for (const [id, change] of changes) if (change.questId === event.payload.id) changes.delete(id);
         changed(null);
       }

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { Change, Hunk } from "../../agent-server/contract/changes.ts";
+import type { Change, GeneratedGroup, Hunk, TaskLeft } from "../../agent-server/contract/changes.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import { countUndecided, isUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
@@ -7,6 +7,8 @@ import type { Review } from "../review/review.ts";
 /** Nodes carry the fields that commands read: a quest, or a change and one of its hunks. */
 type ChangeNode =
   | { kind: "quest"; questId: string }
+  | { kind: "generated"; questId: string }
+  | { kind: "commits"; questId: string }
   | { kind: "file"; changeId: string }
   | { kind: "hunk"; changeId: string; hunk: number };
 
@@ -36,6 +38,27 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.contextValue = "quest";
     item.iconPath = new vscode.ThemeIcon("comment-discussion");
     item.description = open.length === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", open.length);
+    return item;
+  };
+  const leftOf = (questId: string): TaskLeft | undefined => proposals.left().find((left) => left.questId === questId);
+  const generatedItem = (questId: string): vscode.TreeItem => {
+    const groups = leftOf(questId)?.generated?.groups ?? [];
+    const item = new vscode.TreeItem(vscode.l10n.t("Generated"));
+    item.id = `generated:${questId}`;
+    item.contextValue = "generated";
+    item.iconPath = new vscode.ThemeIcon("package");
+    item.description = groups.map(groupText).join(", ");
+    const why = vscode.l10n.t("Files that git ignores. They reach your workspace together with the task's other changes.");
+    item.tooltip = [...groups.map(groupText), why].join("\n");
+    return item;
+  };
+  const commitsItem = (questId: string): vscode.TreeItem => {
+    const subjects = (leftOf(questId)?.commits ?? []).map(({ subject }) => subject);
+    const item = new vscode.TreeItem(vscode.l10n.t("Commits"));
+    item.id = `commits:${questId}`;
+    item.iconPath = new vscode.ThemeIcon("git-commit");
+    item.description = subjects.join("; ");
+    item.tooltip = [...subjects, vscode.l10n.t("Taken over when you have accepted everything in them.")].join("\n");
     return item;
   };
   const fileItem = (change: Change): vscode.TreeItem => {
@@ -88,12 +111,20 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     onDidChangeTreeData: refreshed.event,
     getChildren(node) {
       if (node === undefined)
-        return [...new Set(proposals.open().map((change) => change.questId))].map((questId): ChangeNode => ({ kind: "quest", questId }));
-      if (node.kind === "quest")
-        return proposals
-          .open()
-          .filter((change) => change.questId === node.questId)
-          .map((change): ChangeNode => ({ kind: "file", changeId: change.id }));
+        return [...new Set([...proposals.open(), ...proposals.left()].map((one) => one.questId))].map(
+          (questId): ChangeNode => ({ kind: "quest", questId }),
+        );
+      if (node.kind === "quest") {
+        const left = leftOf(node.questId);
+        return [
+          ...proposals
+            .open()
+            .filter((change) => change.questId === node.questId)
+            .map((change): ChangeNode => ({ kind: "file", changeId: change.id })),
+          ...(left === undefined || left.generated === null ? [] : [{ kind: "generated", questId: node.questId } as const]),
+          ...(left === undefined || left.commits.length === 0 ? [] : [{ kind: "commits", questId: node.questId } as const]),
+        ];
+      }
       if (node.kind === "file")
         return (proposals.get(node.changeId)?.hunks ?? []).map(
           (hunk): ChangeNode => ({ kind: "hunk", changeId: node.changeId, hunk: hunk.index }),
@@ -102,6 +133,8 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     },
     getTreeItem(node) {
       if (node.kind === "quest") return questItem(node.questId);
+      if (node.kind === "generated") return generatedItem(node.questId);
+      if (node.kind === "commits") return commitsItem(node.questId);
       const change = proposals.get(node.changeId);
       const hunk = node.kind === "hunk" ? change?.hunks.find(({ index }) => index === node.hunk) : undefined;
       if (change === undefined) return new vscode.TreeItem("");
@@ -118,4 +151,15 @@ export function registerChangesTree(review: Review): vscode.Disposable {
         : { value: left, tooltip: left === 1 ? vscode.l10n.t("1 hunk to review") : vscode.l10n.t("{0} hunks to review", left) };
   };
   return vscode.Disposable.from(refreshed, view, review.onChanged(refresh));
+}
+
+/** The files of one folder: "node_modules (+3,412)". */
+function groupText({ name, created, modified, deleted }: GeneratedGroup): string {
+  const counts = [
+    ["+", created],
+    ["~", modified],
+    ["−", deleted],
+  ] as const;
+  const words = counts.filter(([, files]) => files > 0).map(([mark, files]) => `${mark}${files.toLocaleString(vscode.env.language)}`);
+  return `${name} (${words.join(" ")})`;
 }

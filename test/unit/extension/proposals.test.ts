@@ -32,18 +32,26 @@ function proposals(host: Record<string, (params: never) => unknown>) {
 
 describe("proposed changes", () => {
   test("start with the host's changes and follow its events", async () => {
-    const { reload, handle, open, questTitle } = proposals({
+    const generated = { groups: [{ name: "dist", created: 1, modified: 0, deleted: 0 }], receiptId: null };
+    const { reload, handle, open, left, decideGenerated, questTitle } = proposals({
+      "changes.left": ({ questId }: { questId: string }) => ({ questId, generated, commits: [] }),
+      "changes.decideGenerated": ({ questId }: { questId: string }) => ({ questId, generated: null, commits: [] }),
       "changes.list": () => ({ items: [change("b", 1), change("a", 1)] }),
       "quests.list": () => ({ items: [{ id: "q", title: "Fix it" }] }),
     });
     await reload();
     expect(open().map(({ id }) => id)).toEqual(["a", "b"]);
     expect(questTitle("q")).toBe("Fix it");
+    expect(left().map(({ questId }) => questId)).toEqual(["q"]);
+    await decideGenerated("q", "accept");
+    expect(left()).toEqual([]);
+    handle({ seq: 0, topic: "task", payload: { questId: "q", generated, commits: [] } });
+    expect(left()).toHaveLength(1);
     handle({ seq: 1, topic: "change", payload: change("a", 2, "accepted") });
     handle({ seq: 2, topic: "change", payload: change("c", 2) });
     expect(open().map(({ id }) => id)).toEqual(["b", "c"]);
     handle({ seq: 3, topic: "questDeleted", payload: { id: "q" } });
-    expect(open()).toEqual([]);
+    expect([open(), left()]).toEqual([[], []]);
   });
 
   test("a late event does not restore an older state", () => {
