@@ -1,6 +1,7 @@
 import type { Tier } from "../contract/common.ts";
 import type { CommandPart, Decision, Posture, Rule, Verdict } from "../contract/governance.ts";
 import type { SoulDocument } from "../contract/soul.ts";
+import type { CodeSource } from "./policy/commands/command-code.ts";
 import type { ResolvedPath } from "./policy/path-policy.ts";
 import type { Kind, Tag } from "./action-vocabulary.ts";
 
@@ -44,6 +45,8 @@ export interface CommandJudgment {
   readonly scope: string;
   readonly tags: readonly Tag[];
   readonly parts: readonly CommandPart[];
+  /** The code that it would run; null when the command's text does not show it, or it cannot be read. */
+  readonly code: readonly CodeSource[] | null;
 }
 
 /** The network policy's verdict on a URL. `deny` is final. */

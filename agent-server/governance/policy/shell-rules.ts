@@ -10,7 +10,7 @@ const containedRule = rule(
 );
 
 /** True for the levels at which nothing reaches the workspace before it is judged. The host sets the level, never a request. */
-function isContained(level: unknown): boolean {
+export function isContained(level: unknown): boolean {
   return level === "transactional" || level === "copied";
 }
 

@@ -158,6 +158,8 @@ export function sampleApproval(patch: Partial<Approval> = {}): Approval {
     status: "pending",
     reason: null,
     channels: ["war_room", "chat", "notification", "terminal"],
+    scopes: [],
+    isRemembered: false,
     createdAt: at(5),
     expiresAt: at(-295),
     decidedAt: null,

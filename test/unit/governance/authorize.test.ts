@@ -6,6 +6,7 @@ import type { Approvals } from "../../../agent-server/governance/approvals.ts";
 import { type Authorizer, createAuthorizer, type RefusedAction } from "../../../agent-server/governance/authorize.ts";
 import type { Evaluation } from "../../../agent-server/governance/decide.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
+import type { StoredRule } from "../../../agent-server/governance/workspace-approvals/approval-rule-store.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
 import { intent } from "../../support/governance-fixture.ts";
 
@@ -33,6 +34,10 @@ let standing: Approval | null;
 let uses: boolean[];
 let recorded: { opening: Record<string, unknown>; closing: Record<string, unknown> }[];
 let reported: unknown[][];
+/** The code that the next intents would run, in this order; the last holds on. */
+let codes: (string | null)[];
+/** A rule for the workspace that covers everything. */
+let rule: StoredRule | null;
 let kept: Map<string, Approval>;
 let gate: Authorizer;
 
@@ -48,6 +53,8 @@ function approval(status: ApprovalStatus, reason: string | null = null): Approva
     tier: "T2",
     rules: [{ id: "command.x", source: "policy", message: "Because of x." }],
     channels: [],
+    scopes: [],
+    isRemembered: false,
     status,
     reason,
     createdAt: "2026-11-20T10:00:00.000Z",
@@ -61,6 +68,8 @@ beforeEach(() => {
   answer = { status: "allowed_once" };
   standing = null;
   uses = [];
+  codes = ["code"];
+  rule = null;
   recorded = [];
   reported = [];
   kept = new Map();
@@ -100,6 +109,19 @@ beforeEach(() => {
       },
     },
     approvals: approvals as Approvals,
+    workspaceApprovals: {
+      offer: () => [],
+      find: () => rule,
+      use: (id) => {
+        reported.push(["use", id]);
+        return uses.shift() ?? false;
+      },
+    },
+    codeOf: () => {
+      const next = codes.length > 1 ? codes.shift() : codes[0];
+      return next === undefined || next === null ? null : { exact: next, files: [] };
+    },
+    basisOf: (_intent, code) => `basis of ${code?.exact ?? "nothing"}`,
     ledger: {
       record: (opening: Record<string, unknown>, closing: Record<string, unknown>) => {
         recorded.push({ opening, closing });

@@ -2,6 +2,7 @@ import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
 import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
+import type { CodeTrace } from "./command-code.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { PathContext, Variables } from "./types.ts";
 
@@ -41,6 +42,7 @@ export interface Run {
   /** Simple commands judged so far; loops that are walked twice count twice. */
   count: number;
   isOver: boolean;
+  readonly code: CodeTrace;
   /** True after a program that downloads from the network. */
   fetches: boolean;
 }
