@@ -108,8 +108,12 @@ export function createApprovalStore(storage: Storage, workspace: string): Approv
     UPDATE approvals SET host_id = @hostId, expires_at = @expiresAt, receipt_id = @receiptId, deferred = @deferred, tier = @tier, rules = @rules,
       scopes = @scopes, code = @code, basis = @basis
     WHERE id = @id AND status = 'pending'`);
-  const forget = prepare("UPDATE approvals SET forgotten_at = ? WHERE id = ? AND workspace = ? AND status = 'denied' AND forgotten_at IS NULL");
-  const use = prepare("UPDATE approvals SET used_at = ? WHERE id = ? AND status IN ('allowed_once', 'allowed_workspace') AND used_at IS NULL");
+  const forget = prepare(
+    "UPDATE approvals SET forgotten_at = ? WHERE id = ? AND workspace = ? AND status = 'denied' AND forgotten_at IS NULL",
+  );
+  const use = prepare(
+    "UPDATE approvals SET used_at = ? WHERE id = ? AND status IN ('allowed_once', 'allowed_workspace') AND used_at IS NULL",
+  );
   const counts = db.prepare<[string, string], { status: ApprovalStatus; n: number }>(
     "SELECT status, count(*) AS n FROM approvals WHERE workspace = ? AND (status = 'pending' OR created_at >= ?) GROUP BY status",
   );

@@ -255,7 +255,11 @@ interface Granted {
 
 /** The decision on an action that an approval for the workspace allows, which names that approval. */
 function allowedBy({ id, scope }: StoredRule, decision: Decision): Decision {
-  const rule: Rule = { id: `approval.rule.${id}`, source: "approval", message: `You always allow this in this workspace: ${scope.pattern}` };
+  const rule: Rule = {
+    id: `approval.rule.${id}`,
+    source: "approval",
+    message: `You always allow this in this workspace: ${scope.pattern}`,
+  };
   return { ...decision, verdict: "allow", rules: [rule, ...decision.rules], alternatives: [] };
 }
 

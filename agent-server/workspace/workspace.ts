@@ -146,8 +146,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   const key = root ?? "";
   const services = createCheckpointServices({ ...deps, workspace: root });
   const { settings } = services;
-  const taskFolders =
-    root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log });
+  const taskFolders = root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log });
   return {
     ...{ root, key },
     ...services,

@@ -94,7 +94,9 @@ export function createApprovalRuleStore({ db }: Storage, workspace: string): App
 }
 
 function hashOf({ capability, action, match, start, rest }: StoredScope): string {
-  return createHash("sha256").update(JSON.stringify([capability, action, match, start, rest])).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify([capability, action, match, start, rest]))
+    .digest("hex");
 }
 
 function stored(row: Row): StoredRule {

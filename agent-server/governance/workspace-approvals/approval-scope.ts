@@ -51,7 +51,7 @@ export function scopesOf(intent: Intent, decision: Decision, context: ScopeConte
     pattern: shown.length > maxPattern ? `${shown.slice(0, maxPattern)}…` : shown,
     rest: restOf(intent, openArguments[match]),
   });
-  const absolute = textOf(args["absolute"]);
+  const absolute = fileOf(args);
   const exact = make("exact", "", context.redact(command ?? textOf(args["path"]) ?? canonicalize(args) ?? ""));
   if (decision.tier === "T3") return [exact];
   if (intent.capability === "shell_exec" && command !== null) {
@@ -59,7 +59,7 @@ export function scopesOf(intent: Intent, decision: Decision, context: ScopeConte
     return [...shown.map((prefix) => make("prefix", prefix, `${prefix} *`)), exact];
   }
   const folder = absolute === null ? null : nodePath.dirname(absolute);
-  if (folder === null || command !== null || textOf(args["path"]) === null || !isBelow(folder, context.workspace)) return [exact];
+  if (folder === null || command !== null || !isBelow(folder, context.workspace)) return [exact];
   return [make("path", folder, `${context.redact(context.display(folder))}/**`), exact];
 }
 
@@ -75,8 +75,8 @@ export function scopeCovers(scope: StoredScope, intent: Intent): boolean {
       return command !== null && startsWithWords(command, scope.start);
     }
     case "path": {
-      const absolute = textOf(intent.args["absolute"]);
-      return absolute !== null && textOf(intent.args["path"]) !== null && isBelow(absolute, scope.start);
+      const absolute = fileOf(intent.args);
+      return absolute !== null && isBelow(absolute, scope.start);
     }
   }
 }
@@ -93,6 +93,12 @@ function restOf({ args, cwd }: Intent, open: readonly string[]): string {
   const text = canonicalize({ args: fixed, cwd: cwd ?? null });
   if (text === undefined) throw new TypeError("The intent is not JSON.");
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** The file of an action, resolved by the path policy; null when its arguments name none. */
+function fileOf({ path, absolute }: Intent["args"]): string | null {
+  const file = textOf(path) === null ? null : textOf(absolute);
+  return file !== null && nodePath.resolve(file) === file ? file : null;
 }
 
 function isBelow(path: string, folder: string): boolean {

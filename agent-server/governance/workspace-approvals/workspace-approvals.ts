@@ -92,7 +92,10 @@ export function createWorkspaceApprovals(deps: {
     save({ approval, scope, code, receiptId }) {
       const known = store.sameScope(approval.id, scope);
       if (known === null && store.count(approval.id) >= maxRules)
-        throw new LancelotError("conflict", `This workspace has ${maxRules} saved approvals. Revoke one in the War Room (Governance) first.`);
+        throw new LancelotError(
+          "conflict",
+          `This workspace has ${maxRules} saved approvals. Revoke one in the War Room (Governance) first.`,
+        );
       const rule: StoredRule = {
         id: known?.id ?? randomUUID(),
         scope,
@@ -117,7 +120,8 @@ export function createWorkspaceApprovals(deps: {
     revoke(id) {
       storage.transaction(() => {
         const rule = store.get(id);
-        if (rule === null || !store.end(id, time())) throw new LancelotError("not_found", "This approval was already revoked, or has ended.");
+        if (rule === null || !store.end(id, time()))
+          throw new LancelotError("not_found", "This approval was already revoked, or has ended.");
         record("approval.rule.revoke", rule, null);
       });
       emit("approvalRules", {});

@@ -113,8 +113,8 @@ describe("the gate", () => {
   });
 
   it("reports which commands need the network", () => {
-    expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true });
-    expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false });
+    expect(fixture.governance.commandNeeds("npm install left-pad", undefined)).toEqual({ network: true, tests: false });
+    expect(fixture.governance.commandNeeds("ls", undefined)).toEqual({ network: false, tests: false });
   });
 
   it("has the posture the owner set, unless the soul is stricter", () => {
