@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Approval, ApprovalDecision, ApprovalScope, Intent } from "../../agent-server/contract/governance.ts";
-import type { Authorization, GovernanceDeps } from "../../agent-server/governance/types.ts";
+import type { Authorization, GovernanceDeps } from "../../agent-server/governance/governance.ts";
 import { createGovernanceFixture, type GovernanceFixture, intent } from "./governance-fixture.ts";
 
 const question = { title: "Run it", detail: "It." };

@@ -31,7 +31,11 @@ const commandText = fc
   .array(fc.tuple(word, gap), { minLength: 1, maxLength: 6 })
   .map((parts) => parts.map(([text, after]) => text + after).join(""))
   .map((text) => text.replace(/ $/, ""));
+const plain = fc
+  .array(fc.constantFrom("npm", "run", "build", "build2", "--x"), { minLength: 1, maxLength: 4 })
+  .map((words) => words.join(" "));
 const anyCommand = fc.oneof(
+  plain,
   commandText,
   fc.tuple(fc.constantFrom("npm run ", "npm run", "npm ", "npm run build "), commandText).map(([start, rest]) => start + rest),
 );
