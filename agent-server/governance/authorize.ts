@@ -86,7 +86,7 @@ export function createAuthorizer(deps: {
       once: approval?.status !== "allowed_quest",
       learned: by === null && learnedRule !== null,
       ruleId: rule?.id ?? null,
-      code: by === null ? "any" : (by.code?.exact ?? null),
+      code: by === null ? unasked : (by.code?.exact ?? null),
     });
     return authorization;
   }
@@ -225,7 +225,7 @@ export function createAuthorizer(deps: {
           data: { decision },
         });
       }
-      if (granted.code !== "any" && (deps.codeOf(intent)?.exact ?? null) !== granted.code)
+      if (granted.code !== unasked && (deps.codeOf(intent)?.exact ?? null) !== granted.code)
         throw new LancelotError("denied", "A script that this runs has changed since it was approved. Request approval again.");
       if (granted.ruleId !== null && !deps.workspaceApprovals.use(granted.ruleId))
         throw new LancelotError("denied", "The approval for this workspace was revoked or has ended. Request a new one.");
@@ -241,6 +241,9 @@ export function createAuthorizer(deps: {
   };
 }
 
+/** The code of a grant for which nobody was asked: what it runs is up to the policy. */
+const unasked = Symbol("unasked");
+
 /** What a grant depends on when it is redeemed. */
 interface Granted {
   used: boolean;
@@ -249,8 +252,8 @@ interface Granted {
   readonly learned: boolean;
   /** The approval for the workspace that allowed it. */
   readonly ruleId: string | null;
-  /** The exact code that was approved: a hash, null when it was unknown, `any` when nothing was asked. */
-  readonly code: string | null | "any";
+  /** The exact code that was approved: a hash, null when it was unknown. */
+  readonly code: string | null | typeof unasked;
 }
 
 /** The decision on an action that an approval for the workspace allows, which names that approval. */

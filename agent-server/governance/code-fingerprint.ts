@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import type { CodeSource } from "./policy/commands/command-code.ts";
+import type { CodeSource } from "./decision-facts.ts";
 
 /** The code that an action would run, as hashes. Two equal fingerprints stand for the same code. */
 export interface CodeFingerprint {

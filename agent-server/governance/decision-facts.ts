@@ -1,7 +1,6 @@
 import type { Tier } from "../contract/common.ts";
 import type { CommandPart, Decision, Posture, Rule, Verdict } from "../contract/governance.ts";
 import type { SoulDocument } from "../contract/soul.ts";
-import type { CodeSource } from "./policy/commands/command-code.ts";
 import type { ResolvedPath } from "./policy/path-policy.ts";
 import type { Kind, Tag } from "./action-vocabulary.ts";
 
@@ -31,6 +30,19 @@ export interface DecisionFacts {
 }
 
 export type NetworkUse = "read" | "write";
+
+/** Code of the workspace that a command would run, found while the command was judged. */
+export type CodeSource =
+  /** A script, program or Makefile; its content is not read here. */
+  | { readonly kind: "file"; readonly absolute: string }
+  /** One script of a package.json, with all scripts of that file. A missing script has no text. */
+  | {
+      readonly kind: "script";
+      readonly absolute: string;
+      readonly name: string;
+      readonly text: string | null;
+      readonly scripts: ReadonlyMap<string, string>;
+    };
 
 /** The command policy's verdict on a command line, from its syntax tree. */
 export interface CommandJudgment {

@@ -3,7 +3,7 @@ import * as nodePath from "node:path";
 import canonicalize from "canonicalize";
 import * as z from "zod";
 import { ApprovalScope, type Decision, type Intent } from "../../contract/governance.ts";
-import { startsWithWords } from "../policy/commands/command-prefix.ts";
+import { startsWithWords } from "../policy/commands/commands.ts";
 
 /** A scope with what an intent is compared with. */
 export const StoredScope = z.object({

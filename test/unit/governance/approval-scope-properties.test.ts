@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { parse } from "unbash";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";

@@ -1,26 +1,8 @@
 import * as nodePath from "node:path";
+import type { CodeSource } from "../../decision-facts.ts";
 import type { Scope } from "./command-scope.ts";
 import { type Field, valueOf } from "./shell-fields.ts";
-
-/** Code of the workspace that a command would run, found while the command was judged. */
-export type CodeSource =
-  /** A script, program or Makefile; its content is not read here. */
-  | { readonly kind: "file"; readonly absolute: string }
-  /** One script of a package.json, with all scripts of that file. A missing script has no text. */
-  | {
-      readonly kind: "script";
-      readonly absolute: string;
-      readonly name: string;
-      readonly text: string | null;
-      readonly scripts: ReadonlyMap<string, string>;
-    };
-
-/** The code that a command would run. Judgments of nested scripts share it. */
-export interface CodeTrace {
-  readonly sources: Map<string, CodeSource>;
-  /** True when the command runs code that its text does not name, or that cannot be read. */
-  isUnknown: boolean;
-}
+import type { CodeTrace } from "./types.ts";
 
 /** Most sources of one command. A command with more counts as unknown. */
 const maxSources = 64;

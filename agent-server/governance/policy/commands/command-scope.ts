@@ -2,9 +2,8 @@ import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
 import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
-import type { CodeTrace } from "./command-code.ts";
 import type { CommandTable } from "./command-table.ts";
-import type { PathContext, Variables } from "./types.ts";
+import type { CodeTrace, PathContext, Variables } from "./types.ts";
 
 /** The shell's state at a point of the command line. Walking the commands changes it. */
 export interface ShellState {

@@ -4,13 +4,16 @@ import * as nodePath from "node:path";
 import type { Rule } from "../../../contract/governance.ts";
 import { LancelotError } from "../../../contract/errors.ts";
 import type { CommandJudgment } from "../../decision-facts.ts";
-import { type CodeTrace, createCodeTrace, hidesCode } from "./command-code.ts";
+import { createCodeTrace, hidesCode } from "./command-code.ts";
 import { denies, type Finding, alwaysAsks, severity, strictest } from "./command-findings.ts";
 import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
 import { commandPrefixes } from "./command-prefix.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
 import { judgeScript, judgeText } from "./shell-script.ts";
+import type { CodeTrace } from "./types.ts";
 import type { ResolvedPath } from "../path-policy.ts";
+
+export { startsWithWords } from "./command-prefix.ts";
 
 export interface CommandPolicy {
   /**
