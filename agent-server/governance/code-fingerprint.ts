@@ -6,7 +6,7 @@ import type { CodeSource } from "./decision-facts.ts";
 export interface CodeFingerprint {
   /** SHA-256 (hex) of the names and contents of exactly the code that runs. */
   readonly exact: string;
-  /** One entry per file with its name and hash; of a package.json, the hash covers all of its scripts. */
+  /** One entry per existing file with its name and hash; of a package.json, the hash covers all of its scripts. */
   readonly files: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function fingerprintCode(sources: readonly CodeSource[], canRead: (absolu
     if (bytes === "unreadable") return null;
     left -= bytes?.length ?? 0;
     const hash = textHash(bytes);
-    entries.push({ name: source.absolute, hash, file: `${source.absolute}\0${hash}` });
+    entries.push({ name: source.absolute, hash, file: bytes === null ? null : `${source.absolute}\0${hash}` });
   }
   return fingerprintOf(entries);
 }
@@ -42,7 +42,8 @@ export function fingerprintCode(sources: readonly CodeSource[], canRead: (absolu
 interface Entry {
   readonly name: string;
   readonly hash: string;
-  readonly file: string;
+  /** Null for a missing file. */
+  readonly file: string | null;
 }
 
 function fingerprintOf(entries: readonly Entry[]): CodeFingerprint {
@@ -50,7 +51,7 @@ function fingerprintOf(entries: readonly Entry[]): CodeFingerprint {
   return {
     exact: sha256(JSON.stringify(sorted.map(({ name, hash }) => [name, hash]))),
     // Hashed, so that a stored rule contains no paths, which may be private.
-    files: [...new Set(sorted.map(({ file }) => sha256(file)))],
+    files: [...new Set(sorted.flatMap(({ file }) => (file === null ? [] : [sha256(file)])))],
   };
 }
 

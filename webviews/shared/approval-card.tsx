@@ -142,7 +142,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
       )}
       {denying && (
         <form
-          class="answer-form"
+          class="approval-form"
           onSubmit={(event) => {
             event.preventDefault();
             void decide("deny");

@@ -56,7 +56,7 @@ export function WorkspaceApprovalForm({ scopes, busy, onSave, onBack }: Workspac
   useLayoutEffect(() => first.current?.focus(), []);
   return (
     <form
-      class="answer-form"
+      class="approval-form"
       onSubmit={(event) => {
         event.preventDefault();
         onSave(index);

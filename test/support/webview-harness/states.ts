@@ -407,7 +407,7 @@ export const states: readonly ViewState[] = [
     "chat-approval-workspace",
     {
       answers: questAnswers(sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" } }), [question, running], {
-        "approvals.list": { items: [sampleApproval({ tier: "T2", title: "Run npm run build", scopes: sampleScopes })] },
+        "approvals.list": { items: [sampleCommandApproval({ tier: "T2", title: "Run npm run build", scopes: sampleScopes })] },
       }),
     },
     { click: ["[data-testid=allow-in-workspace]"], everyLook: true },

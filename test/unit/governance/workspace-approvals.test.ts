@@ -43,6 +43,11 @@ describe("what is offered", () => {
     ["node -r some-module tools/tool.js", []],
     ["python -m unheard_of", []],
     ['bash <<< "$(cat x)"', []],
+    ["cat tools/x.sh | bash", []],
+    ["bash < tools/x.sh", []],
+    ["find tools -name x.sh -exec bash {} ';'", []],
+    ["ls tools | xargs bash", []],
+    ["npm run build -ws", []],
   ])("for %s", async (command, expected) => {
     const { asked } = await fixture.attempt(run(command), null);
     expect(patterns(asked?.scopes)).toEqual(expected);
@@ -164,6 +169,13 @@ describe("a saved scope", () => {
     ["npm run build", "npm run *", "npm run build --script-shell ./x"],
     ["npm run build", "npm run *", "npm run build --prefix tools"],
     ["npm run build", "npm run *", "npm run publish"],
+    // A script can be a bare interpreter, whose arguments then name the code.
+    ["npm run build", "npm run *", "npm run build tools/x.sh"],
+    ["npm run build", "npm run *", "npm run build -- tools/x.sh"],
+    ["npm run build", "npm run *", "npm run build -- --require=tools/x.sh"],
+    ["git fetch origin", "git fetch *", "git fetch --upload-pack=./x origin"],
+    ["git fetch origin", "git fetch *", "git fetch ext::./x"],
+    ["git fetch origin", "git fetch *", "git -c core.sshCommand=./x fetch origin"],
   ];
   it.each(outside)("for %s as %s does not cover %s", async (command, pattern, other) => {
     fixture.put("tools/package.json", JSON.stringify({ scripts: { build: "curl https://example.com" } }));
@@ -300,6 +312,14 @@ describe("an approval is bound to the code that would run", () => {
       },
     ],
     ["bash tools/link.sh", "the file behind a link", () => fixture.put("tools/x.sh", "echo y\n")],
+    ["unheard-of tools/x.sh", "a file that an unknown program gets", () => fixture.put("tools/x.sh", "echo y\n")],
+    ["deno run tools/tool.js", "a file behind a subcommand", () => fixture.put("tools/tool.js", "console.log(2)\n")],
+    ["go run tools/tool.js", "a file behind a subcommand", () => fixture.put("tools/tool.js", "console.log(2)\n")],
+    [
+      "npm run build",
+      "the name of another script, which becomes its own",
+      () => fixture.put("package.json", JSON.stringify({ scripts: { build: "eslint src" } })),
+    ],
     ["bash tools/later.sh", "a file that did not exist", () => fixture.put("tools/later.sh", "echo z\n")],
   ];
   beforeEach(() => symlinkSync("x.sh", join(fixture.workspace, "tools/link.sh")));
@@ -367,6 +387,15 @@ describe("an approval is bound to the code that would run", () => {
     // Another task, and a command that runs in the workspace itself, run the workspace's version.
     expect((await ask(run("bash tools/x.sh", { questId: "quest-2" }), null)).asked?.scopes).not.toEqual([]);
     expect((await ask(run("bash tools/x.sh", { args: { containment: undefined } }), null)).asked?.scopes).not.toEqual([]);
+    own.close();
+  });
+
+  it("is not remembered when only the task has the file that would be run instead", async () => {
+    mkdirSync(join(fixture.workspace, "src/deep"));
+    const own = fixture.beside({ hasTaskCopy: (_questId, absolute) => absolute === join(fixture.workspace, "src/deep/package.json") });
+    const what = run("npm run build", { cwd: join(fixture.workspace, "src/deep") });
+    expect((await fixture.attempt(what, null, own)).asked?.scopes).toEqual([]);
+    expect((await fixture.attempt(what, null)).asked?.scopes).not.toEqual([]);
     own.close();
   });
 

@@ -170,7 +170,6 @@ function Statistics({ warRoom, stats }: { warRoom: WarRoom; stats: GovernanceSta
       <PendingApprovals warRoom={warRoom} />
       <div class="blocks">
         <Safeguards warRoom={warRoom} stats={stats} />
-        <Saved warRoom={warRoom} />
         <Block title={t("Decisions by tier")}>
           {stats.decisions === 0 ? (
             <EmptyState icon="pie-chart" title={t("There are no decisions in this period.")}>
@@ -189,6 +188,7 @@ function Statistics({ warRoom, stats }: { warRoom: WarRoom; stats: GovernanceSta
         <Block title={t("Your approvals")}>
           <Answers approvals={stats.approvals} />
         </Block>
+        <Saved warRoom={warRoom} />
         <Block
           title={t("Verdicts by day (UTC)")}
           aside={<DaysPicker options={dayOptions} value={days} onChange={warRoom.governance.setDays} />}

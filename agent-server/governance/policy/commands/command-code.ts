@@ -35,6 +35,25 @@ export function addCodeFile(file: Field | undefined, scope: Scope): void {
   }
 }
 
+/**
+ * Adds the files that words of a command name, for a program that runs code and may take them for it. A word that names no file counts too,
+ * because the file may be created; a folder does not.
+ */
+export function addNamedFiles(words: readonly Field[], scope: Scope): void {
+  const { resolve } = scope.run.engine.paths;
+  for (const word of words) {
+    const written = valueOf(word);
+    // The value of `--flag=value`; a flag alone names nothing.
+    const path = written?.startsWith("-") === true ? (/=(.+)$/s.exec(written)?.[1] ?? null) : written;
+    if (path === null || path === "") continue;
+    for (const place of path.startsWith("/") ? [path] : (scope.state.cwds ?? []).map((cwd) => `${cwd}/${path}`)) {
+      const resolved = resolve(place);
+      if (resolved.ok && resolved.inside && resolved.type !== "directory")
+        addSource(scope.run.code, { kind: "file", absolute: resolved.absolute });
+    }
+  }
+}
+
 /** Findings of commands whose code their text does not show. */
 const hidden: ReadonlySet<string> = new Set([
   "arithmetic-runs",

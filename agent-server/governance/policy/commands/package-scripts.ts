@@ -53,12 +53,16 @@ function readManifests(call: ProgramCall): Manifest[] {
 
 const unreadable = asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked.");
 
-/** The nearest folder of the workspace, from `folder` upward, that has one of the files; `folder` itself without one. */
+/**
+ * The nearest folder of the workspace, from `folder` upward, that has one of the files; `folder` itself without one. The files that are
+ * missing below it count as code, because they would be read instead.
+ */
 export function nearestFolder(folder: string, names: readonly string[], run: Run): string {
   let at = folder;
   for (let depth = 0; depth < maxFolders; depth += 1) {
     const here = at;
     if (names.some((name) => existsSync(nodePath.join(here, name)))) return here;
+    for (const name of names) addSource(run.code, { kind: "file", absolute: nodePath.join(here, name) });
     at = nodePath.dirname(at);
     const above = run.engine.paths.resolve(at);
     if (at === here || !above.ok || !above.inside) break;
@@ -80,6 +84,8 @@ export function judgeWorkspaceScripts(name: string, filter: string | null, call:
       continue;
     }
     const named = filter === null ? [] : packages.filter((path) => isNamed(path, filter));
+    // A package that only the task's view has would run too.
+    if (named.length === 0) call.scope.run.code.isUnknown = true;
     for (const path of named.length > 0 ? named : packages) {
       const state = { cwds: [path], variables: call.scope.state.variables };
       judgePackageScript(name, { ...call, scope: { ...call.scope, state } });

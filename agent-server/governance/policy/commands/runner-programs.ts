@@ -1,4 +1,4 @@
-import { addCodeFile } from "./command-code.ts";
+import { addCodeFile, addNamedFiles } from "./command-code.ts";
 import { judgePath } from "./command-paths.ts";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
@@ -71,6 +71,8 @@ export function packageScripts(call: ProgramCall): boolean {
     addManifest(call);
     return false;
   }
+  // The script may be a program that runs a file of its arguments.
+  addNamedFiles(call.args, call.scope);
   const isYarn = first === "workspace" || first === "workspaces";
   const filters = call.parsed.flags.filter((flag) => /^(?:-w|-ws|--workspaces?|--filter|-F|-r|--recursive)$/.test(flag.name));
   if (isYarn)

@@ -2,7 +2,7 @@ import * as nodePath from "node:path";
 import { type ParsedArguments, fits, parseArguments, useOfFlag } from "./command-arguments.ts";
 import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
 import { allows, asks, fetchedScript, type Finding, alwaysAsks } from "./command-findings.ts";
-import { addCodeFile } from "./command-code.ts";
+import { addCodeFile, addNamedFiles } from "./command-code.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-table.ts";
@@ -39,6 +39,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   }
   const known = findProgram(name, scope, findings);
   if (known === null) {
+    addNamedFiles(args, scope);
     for (const field of args)
       findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
     record(scope, text, findings);
@@ -176,6 +177,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
       }
     }
   }
+  if (findings.some(({ verdict, tags }) => verdict === "ask" && tags.includes("execute"))) addNamedFiles(args, call.scope);
   record(scope, text, findings);
   for (const work of later) work();
 }
