@@ -2,7 +2,7 @@ import { CommandPlace } from "../../contract/providers.ts";
 import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
-const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
+const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval.");
 
 const containedRule = rule(
   "command.contained",
