@@ -119,6 +119,7 @@ export function createHostServices(options: HostOptions, version: string) {
     networkEnabled: () => flags.enabled("TOOLS_NETWORK"),
     soulEnabled: () => flags.enabled("SOUL"),
     safeMode: () => safeMode.enabled(),
+    hasTaskCopy: (questId, absolute) => workspaceServices.hasTaskCopy(questId, absolute),
     log,
   });
   governance.setCanAsk(options.canAsk);

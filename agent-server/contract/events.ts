@@ -33,6 +33,8 @@ export const eventTopics = {
    */
   toolOutput: z.object({ questId: Id, messageId: Id, callId: Id, offset: z.int(), text: z.string() }),
   approval: Approval,
+  /** An approval for the whole workspace was saved or revoked: reload `approvals.rules`. */
+  approvalRules: z.object({}),
   change: Change,
   /** What a task has besides its proposed changes was changed: it was applied, imported or discarded, or a command wrote it. */
   task: TaskLeft,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { Id, page, Tier, Timestamp } from "./common.ts";
 import { method } from "./method.ts";
+import { Containment } from "./providers.ts";
 import { SoulScope } from "./soul.ts";
 
 export const capabilities = [
@@ -61,7 +62,7 @@ export type Verdict = z.infer<typeof Verdict>;
 
 export const Rule = z.object({
   id: z.string(),
-  source: z.enum(["policy", "soul", "tier", "trust", "learning", "mode"]),
+  source: z.enum(["policy", "soul", "tier", "trust", "learning", "mode", "approval"]),
   message: z.string(),
 });
 export type Rule = z.infer<typeof Rule>;
@@ -77,8 +78,46 @@ export const Decision = z.object({
 });
 export type Decision = z.infer<typeof Decision>;
 
-export const ApprovalStatus = z.enum(["pending", "allowed_once", "allowed_quest", "denied", "expired", "cancelled"]);
+export const ApprovalStatus = z.enum(["pending", "allowed_once", "allowed_quest", "allowed_workspace", "denied", "expired", "cancelled"]);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
+
+/** What an approval for the whole workspace covers. Everything that is not named here must be the same as in the approved action. */
+export const ApprovalScope = z.object({
+  capability: z.string(),
+  action: z.string(),
+  /**
+   * `exact`: the same arguments. `prefix`: one plain command that begins with these words. `path`: the same arguments on any file below a
+   * folder.
+   */
+  match: z.enum(["exact", "prefix", "path"]),
+  /** The command (with a final ` *` for a prefix), the path (with a final `/**` for a folder) or the arguments, redacted. */
+  pattern: z.string(),
+  /** The working folder, relative to the workspace; null for an action without one. */
+  folder: z.string().nullable(),
+  /** The level of containment; null for an action that is not a command. */
+  containment: Containment.nullable(),
+  /** Null for an action that is not a command. */
+  network: z.boolean().nullable(),
+});
+export type ApprovalScope = z.infer<typeof ApprovalScope>;
+
+/** An approval for the whole workspace that the owner saved. It ends after 90 days without use. */
+export const ApprovalRule = z.object({
+  id: Id,
+  scope: ApprovalScope,
+  tier: Tier,
+  /** The rules that required approval. An action for which another rule asks is not covered. */
+  rules: z.array(Rule),
+  /** The approval with which the owner saved it, its task, and the host (the window) that took the answer. */
+  approvalId: Id,
+  questId: Id.nullable(),
+  hostId: Id,
+  createdAt: Timestamp,
+  uses: z.int().min(0),
+  lastUsedAt: Timestamp.nullable(),
+  expiresAt: Timestamp,
+});
+export type ApprovalRule = z.infer<typeof ApprovalRule>;
 
 /** An approval request to the owner, bound to one exact intent by `intentHash` (SHA-256 of canonical JSON). */
 export const Approval = z.object({
@@ -97,13 +136,17 @@ export const Approval = z.object({
   reason: z.string().nullable(),
   /** Channels from the soul: `war_room`, `chat`, `notification`, `terminal`. */
   channels: z.array(z.string()),
+  /** What the owner may allow in the whole workspace, widest first. Empty when only this action may be allowed. */
+  scopes: z.array(ApprovalScope),
+  /** True for a denial that also holds for the next identical request of the task. */
+  isRemembered: z.boolean(),
   createdAt: Timestamp,
   expiresAt: Timestamp,
   decidedAt: Timestamp.nullable(),
 });
 export type Approval = z.infer<typeof Approval>;
 
-export const ApprovalDecision = z.enum(["allow_once", "allow_quest", "deny"]);
+export const ApprovalDecision = z.enum(["allow_once", "allow_quest", "allow_workspace", "deny"]);
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 
 /** One simple command inside a command line, as parsed by the policy. */
@@ -181,7 +224,31 @@ export const governanceMethods = {
   "approvals.decide": method({
     summary: "Decides an approval. It can be decided once.",
     access: "owner",
-    params: z.object({ id: Id, decision: ApprovalDecision, reason: z.string().max(4000).optional() }),
+    params: z.object({
+      id: Id,
+      decision: ApprovalDecision,
+      reason: z.string().max(4000).optional(),
+      /** For `allow_workspace`: the index of the chosen one in the approval's `scopes`. */
+      scope: z.int().min(0).optional(),
+    }),
     result: Approval,
+  }),
+  "approvals.askAgain": method({
+    summary: "Forgets a denial, so that the next identical request of the task asks again.",
+    access: "owner",
+    params: z.object({ id: Id }),
+    result: Approval,
+  }),
+  "approvals.rules": method({
+    summary: "Lists the approvals for this whole workspace, newest first.",
+    access: "any",
+    params: z.object({}),
+    result: z.object({ items: z.array(ApprovalRule) }),
+  }),
+  "approvals.revokeRule": method({
+    summary: "Revokes an approval for the whole workspace. Actions that it covered ask again.",
+    access: "owner",
+    params: z.object({ id: Id }),
+    result: z.object({}),
   }),
 };

@@ -35,4 +35,33 @@ export const approvalMigrations: readonly Migration[] = [
     name: "governance-2-channels",
     sql: `ALTER TABLE approvals ADD COLUMN channels TEXT NOT NULL DEFAULT '["war_room","chat","notification","terminal"]';`,
   },
+  {
+    name: "governance-3-approval-rules",
+    sql: `
+      -- What may be allowed for the workspace, and the code that would run (null: unknown).
+      ALTER TABLE approvals ADD COLUMN scopes TEXT NOT NULL DEFAULT '[]';
+      ALTER TABLE approvals ADD COLUMN code TEXT;
+      -- Hash of what a denial depends on: code, soul and policy.
+      ALTER TABLE approvals ADD COLUMN basis TEXT;
+      ALTER TABLE approvals ADD COLUMN forgotten_at TEXT;
+      CREATE TABLE approval_rules (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        workspace TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        scope_hash TEXT NOT NULL,
+        tier TEXT NOT NULL,
+        rules TEXT NOT NULL,
+        code_exact TEXT NOT NULL,
+        code_files TEXT NOT NULL,
+        approval_id TEXT NOT NULL,
+        quest_id TEXT,
+        host_id TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        uses INTEGER NOT NULL DEFAULT 0,
+        last_used_at TEXT,
+        ended_at TEXT
+      ) STRICT;
+      CREATE INDEX approval_rules_open ON approval_rules (workspace, ended_at);`,
+  },
 ];

@@ -71,5 +71,5 @@ export function createApprovalReceipts(ledger: Ledger): ApprovalReceipts {
 }
 
 function isAnswer(status: Approval["status"]): boolean {
-  return status === "allowed_once" || status === "allowed_quest" || status === "denied";
+  return status === "allowed_once" || status === "allowed_quest" || status === "allowed_workspace" || status === "denied";
 }

@@ -6,8 +6,9 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createApprovalReceipts } from "./approval-receipts.ts";
-import { type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
+import { type ApprovalBinding, type ApprovalStore, createApprovalStore, type StoredApproval } from "./approval-store.ts";
 import { createApprovalWaiters } from "./approval-waiting.ts";
+import type { WorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
 
 /** What an approval card shows. */
 export interface Question {
@@ -24,11 +25,15 @@ interface ApprovalRequest {
   readonly question: Question;
   readonly questId: string | null;
   readonly parentId: string | null;
+  readonly binding: ApprovalBinding;
 }
 
 export interface Approvals {
-  /** An answer that already covers the intent: one for the whole quest, or a late answer to a deferred request. */
-  readonly existingAnswer: (hash: string, questId: string | null) => Approval | null;
+  /**
+   * The newest answer that already covers the intent and its code: one for the whole quest, a late answer to a deferred request, or a denial
+   * in the same quest under the same soul and policy.
+   */
+  readonly existingAnswer: (hash: string, questId: string | null, binding: Pick<ApprovalBinding, "code" | "basis">) => Approval | null;
   /** Creates an approval; nobody waits for a deferred one. Reuses the pending approval that a dead host left for the same intent. */
   readonly ask: (request: ApprovalRequest, deferred: boolean) => Approval;
   /** Waits until the approval is answered, cancelled or expired, here or in another window. Aborting cancels it. */
@@ -39,7 +44,10 @@ export interface Approvals {
   readonly use: (id: string) => boolean;
   readonly list: (filter: { status?: ApprovalStatus; questId?: string; limit: number }) => Approval[];
   readonly get: (id: string) => Approval | null;
-  readonly decide: (id: string, decision: ApprovalDecision, reason?: string) => Approval;
+  /** `scope`: for `allow_workspace`, the index in the approval's scopes. */
+  readonly decide: (id: string, decision: ApprovalDecision, reason?: string, scope?: number) => Approval;
+  /** Forgets a denial, so that the next identical request asks. */
+  readonly askAgain: (id: string) => Approval;
   readonly cancelQuest: (questId: string) => void;
   /** Approvals of this workspace since a time (ISO 8601), by status, and all pending ones. */
   readonly counts: (since: string) => { pending: number; allowed: number; denied: number; expired: number };
@@ -54,7 +62,12 @@ export interface ApprovalRules {
 const maxTitle = 500;
 const maxDetail = 100_000;
 const maxReason = 4000;
-const answers: Record<ApprovalDecision, ApprovalStatus> = { allow_once: "allowed_once", allow_quest: "allowed_quest", deny: "denied" };
+const answers: Record<ApprovalDecision, ApprovalStatus> = {
+  allow_once: "allowed_once",
+  allow_quest: "allowed_quest",
+  allow_workspace: "allowed_workspace",
+  deny: "denied",
+};
 
 /** Approval requests: persisted, answered once, bound to one exact intent. Each request and each answer writes a receipt. */
 export function createApprovals(deps: {
@@ -64,6 +77,7 @@ export function createApprovals(deps: {
   workspace: string | null;
   /** Read for each request. */
   rules: (soulScope?: Intent["soulScope"]) => ApprovalRules;
+  workspaceApprovals: Pick<WorkspaceApprovals, "save" | "announce">;
   emit: Emit;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -84,12 +98,14 @@ export function createApprovals(deps: {
   function settle(
     one: StoredApproval,
     to: { status: ApprovalStatus; reason: string | null; name: string; expiresAt?: string; notAfter?: string },
+    alsoWrite: () => void = () => undefined,
   ): Approval | null {
     const { approval } = one;
     const settled = storage.transaction(() => {
       const at = time();
       if (!store.settle(approval.id, { ...to, at })) return null;
       receipts.ended(one, to);
+      alsoWrite();
       return store.get(approval.id)?.approval ?? null;
     });
     if (settled === null) return null;
@@ -133,16 +149,18 @@ export function createApprovals(deps: {
   });
 
   return {
-    existingAnswer(hash, questId) {
+    existingAnswer(hash, questId, { code, basis }) {
       const now = time();
-      for (const { approval, deferred } of store.ofIntent(hash, questId)) {
+      for (const { approval, deferred, ...bound } of store.ofIntent(hash, questId)) {
+        if (approval.isRemembered && bound.basis === basis) return approval;
+        if (code === null || bound.code?.exact !== code.exact) continue;
         if (approval.status === "allowed_quest" && questId !== null) return approval;
         if (approval.status === "allowed_once" && deferred && approval.expiresAt > now) return approval;
       }
       return null;
     },
 
-    ask({ intent, hash, decision, question, questId, parentId }, deferred) {
+    ask({ intent, hash, decision, question, questId, parentId, binding }, deferred) {
       expire();
       const title = bounded(question.title, maxTitle);
       const detail = bounded(question.detail, maxDetail);
@@ -159,7 +177,8 @@ export function createApprovals(deps: {
         const expiresAt = time(timeoutMs(intent.soulScope));
         const request = { approvalId: id, intentHash: hash, intent, decision, title, detail, parentId, questId, expiresAt, deferred };
         const receiptId = receipts.asked(request);
-        if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred })) {
+        const { tier, rules } = decision;
+        if (open === undefined || !store.adopt(id, { expiresAt, receiptId, deferred, tier, rules, binding })) {
           store.insert(
             {
               id,
@@ -169,8 +188,8 @@ export function createApprovals(deps: {
               action: intent.action,
               title,
               detail,
-              tier: decision.tier,
-              rules: decision.rules,
+              tier,
+              rules,
               channels: [...deps.rules().channels],
               status: "pending",
               reason: null,
@@ -178,7 +197,7 @@ export function createApprovals(deps: {
               expiresAt,
               decidedAt: null,
             },
-            { receiptId, deferred },
+            { receiptId, deferred, binding },
           );
         }
         return get(id).approval;
@@ -206,32 +225,51 @@ export function createApprovals(deps: {
       return store.get(id)?.approval ?? null;
     },
 
-    decide(id, decision, reason) {
+    decide(id, decision, reason, index) {
       const one = get(id);
+      const scope = decision === "allow_workspace" ? chosenScope(one, index) : null;
       if (decision === "allow_quest" && one.approval.questId === null) {
         throw new LancelotError("conflict", "This request does not belong to a task. Allow it once, or deny it.");
       }
       const words = reason === undefined || reason.trim() === "" ? null : bounded(reason.trim(), maxReason);
-      const settled = settle(one, {
+      const to = {
         status: answers[decision],
         reason: words,
         name: "approval.answer",
         notAfter: time(),
         // Nobody waits for it, so the answer covers the next identical intent for one approval timeout.
         ...(one.deferred ? { expiresAt: time(timeoutMs()) } : {}),
+      };
+      const settled = settle(one, to, () => {
+        if (scope !== null) deps.workspaceApprovals.save({ approval: one.approval, ...scope, receiptId: one.receiptId });
       });
-      if (settled !== null) return settled;
+      if (settled !== null) {
+        if (scope !== null) deps.workspaceApprovals.announce();
+        return settled;
+      }
       expire();
       const { status } = get(id).approval;
       const state: Record<ApprovalStatus, string> = {
         pending: "is being answered",
         allowed_once: "was already allowed",
         allowed_quest: "was already allowed for this task",
+        allowed_workspace: "was already allowed for this workspace",
         denied: "was already denied",
         expired: "has expired, so the action was denied",
         cancelled: "was canceled, because its task stopped",
       };
       throw new LancelotError("conflict", `This request ${state[status]}.`, { data: { status } });
+    },
+
+    askAgain(id) {
+      const one = get(id);
+      storage.transaction(() => {
+        if (!store.forget(id, time())) throw new LancelotError("conflict", "There is no denial to forget.");
+        receipts.ended(one, { status: "pending", reason: null, name: "approval.ask_again" });
+      });
+      const { approval } = get(id);
+      emit("approval", approval);
+      return approval;
     },
 
     cancelQuest(questId) {
@@ -243,4 +281,15 @@ export function createApprovals(deps: {
       return store.counts(since);
     },
   };
+}
+
+/** @throws LancelotError `conflict` when the request offers no such scope. */
+function chosenScope(
+  { scopes, code }: StoredApproval,
+  index: number | undefined,
+): { scope: StoredApproval["scopes"][number]; code: NonNullable<StoredApproval["code"]> } {
+  const scope = index === undefined ? undefined : scopes[index];
+  if (scope === undefined || code === null)
+    throw new LancelotError("conflict", "This request cannot be allowed for the whole workspace in this way. Allow it once, or deny it.");
+  return { scope, code };
 }

@@ -6,7 +6,10 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { Approvals, Question } from "./approvals.ts";
 import type { Evaluation } from "./decide.ts";
+import type { CodeFingerprint } from "./code-fingerprint.ts";
 import { intentHash } from "./intent-hash.ts";
+import type { StoredRule } from "./workspace-approvals/approval-rule-store.ts";
+import type { WorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
 
 /** A grant for the intent with this hash, to be used once. */
 export interface Authorization {
@@ -52,6 +55,11 @@ export function createAuthorizer(deps: {
   escalation: () => string;
   observer: DecisionObserver;
   approvals: Approvals;
+  workspaceApprovals: Pick<WorkspaceApprovals, "offer" | "find" | "use">;
+  /** The code that an intent would run; null when it is unknown. Reads the files now. */
+  codeOf: (intent: Intent) => CodeFingerprint | null;
+  /** Hash of what a denial depends on besides the intent: this code, the soul and the policy. */
+  basisOf: (intent: Intent, code: CodeFingerprint | null) => string;
   ledger: Ledger;
   redactor: Redactor;
   log: Log;
@@ -59,14 +67,26 @@ export function createAuthorizer(deps: {
   const { evaluate, observer, approvals, ledger, redactor, log } = deps;
   let canAsk = true;
   /** Every authorization of this gate; an object that is not in here is not an authorization. */
-  const grants = new WeakMap<Authorization, { used: boolean; once: boolean; learned: boolean }>();
+  const grants = new WeakMap<Authorization, Granted>();
 
-  function grant({ decision, learnedRule }: Evaluation, hash: string, approval: Approval | null): Authorization {
-    const authorization: Authorization = Object.freeze({ decision, intentHash: hash, approvalId: approval?.id ?? null });
+  function grant(
+    { decision, learnedRule }: Evaluation,
+    hash: string,
+    by: { approval: Approval; code: CodeFingerprint | null } | { rule: StoredRule; code: CodeFingerprint | null } | null,
+  ): Authorization {
+    const approval = by !== null && "approval" in by ? by.approval : null;
+    const rule = by !== null && "rule" in by ? by.rule : null;
+    const authorization: Authorization = Object.freeze({
+      decision: rule === null ? decision : allowedBy(rule, decision),
+      intentHash: hash,
+      approvalId: approval?.id ?? null,
+    });
     grants.set(authorization, {
       used: false,
-      once: approval?.status === "allowed_once",
-      learned: approval === null && learnedRule !== null,
+      once: approval?.status !== "allowed_quest",
+      learned: by === null && learnedRule !== null,
+      ruleId: rule?.id ?? null,
+      code: by === null ? unasked : (by.code?.exact ?? null),
     });
     return authorization;
   }
@@ -115,13 +135,19 @@ export function createAuthorizer(deps: {
   ): Promise<Authorization> {
     const { decision } = evaluation;
     const { quest: questId, parent: parentId, signal } = context;
-    const existing = approvals.existingAnswer(hash, questId);
-    // The same arguments can come to mean more, for example when a script that a command runs has changed since the approval.
+    const code = deps.codeOf(intent);
+    const basis = deps.basisOf(intent, code);
+    const existing = approvals.existingAnswer(hash, questId, { code, basis });
+    if (existing?.status === "denied") throw deniedBefore(existing, decision);
+    // The same arguments can come to mean more, for example when a link leads elsewhere since the approval.
     if (existing !== null && includesAll(existing.rules, decision.rules)) {
       observer.answered(evaluation, existing);
-      return grant(evaluation, hash, existing);
+      return grant(evaluation, hash, { approval: existing, code });
     }
-    const asked = approvals.ask({ intent, hash, decision, question, questId, parentId }, !canAsk);
+    const rule = deps.workspaceApprovals.find(intent, decision, code);
+    if (rule !== null) return grant(evaluation, hash, { rule, code });
+    const binding = { scopes: deps.workspaceApprovals.offer(intent, decision, code), code, basis };
+    const asked = approvals.ask({ intent, hash, decision, question, questId, parentId, binding }, !canAsk);
     if (!canAsk) {
       throw new LancelotError("needs_approval", `Requires approval, and nobody can be asked here: ${asked.title}`, {
         data: { approvalId: asked.id, decision },
@@ -136,12 +162,12 @@ export function createAuthorizer(deps: {
       throw error;
     }
     const data = { approvalId: answer.id, decision };
-    if (answer.status === "allowed_once" || answer.status === "allowed_quest" || answer.status === "denied")
-      observer.answered(evaluation, answer);
+    if (answer.status !== "expired" && answer.status !== "cancelled" && answer.status !== "pending") observer.answered(evaluation, answer);
     switch (answer.status) {
       case "allowed_once":
       case "allowed_quest":
-        return grant(evaluation, hash, answer);
+      case "allowed_workspace":
+        return grant(evaluation, hash, { approval: answer, code });
       case "denied":
         throw new LancelotError("denied", answer.reason === null ? "Approval denied." : `Approval denied: ${answer.reason}`, {
           data: { ...data, reason: answer.reason },
@@ -194,11 +220,15 @@ export function createAuthorizer(deps: {
       const { decision } = now;
       // The learned rule's use was counted when it granted this; that may have been its last one.
       const lastUse = granted.learned && decision.verdict === "ask" && now.heldBy === null && decision.tier <= authorization.decision.tier;
-      if (!lastUse && !covers(authorization, decision)) {
+      if (!lastUse && !covers(authorization, granted, decision)) {
         throw new LancelotError("denied", `The policy result changed after authorization: ${ruleMessages(decision)}`, {
           data: { decision },
         });
       }
+      if (granted.code !== unasked && (deps.codeOf(intent)?.exact ?? null) !== granted.code)
+        throw new LancelotError("denied", "A script that this runs has changed since it was approved. Request approval again.");
+      if (granted.ruleId !== null && !deps.workspaceApprovals.use(granted.ruleId))
+        throw new LancelotError("denied", "The approval for this workspace was revoked or has ended. Request a new one.");
       const { approvalId } = authorization;
       if (approvalId === null) return;
       const valid = granted.once ? approvals.use(approvalId) : approvals.get(approvalId)?.status === "allowed_quest";
@@ -211,12 +241,45 @@ export function createAuthorizer(deps: {
   };
 }
 
+/** The code of a grant for which nobody was asked: what it runs is up to the policy. */
+const unasked = Symbol("unasked");
+
+/** What a grant depends on when it is redeemed. */
+interface Granted {
+  used: boolean;
+  /** The approval is used up with the grant. */
+  readonly once: boolean;
+  readonly learned: boolean;
+  /** The approval for the workspace that allowed it. */
+  readonly ruleId: string | null;
+  /** The exact code that was approved: a hash, null when it was unknown. */
+  readonly code: string | null | typeof unasked;
+}
+
+/** The decision on an action that an approval for the workspace allows, which names that approval. */
+function allowedBy({ id, scope }: StoredRule, decision: Decision): Decision {
+  const rule: Rule = {
+    id: `approval.rule.${id}`,
+    source: "approval",
+    message: `You always allow this in this workspace: ${scope.pattern}`,
+  };
+  return { ...decision, verdict: "allow", rules: [rule, ...decision.rules], alternatives: [] };
+}
+
+/** The refusal of a request that the owner denied before in the same task. */
+function deniedBefore({ id, reason }: Approval, decision: Decision): LancelotError {
+  const message = "The user denied this request before in this task, and nothing it depends on has changed, so they were not asked again.";
+  return new LancelotError("denied", reason === null ? message : `${message} Their reason: ${reason}`, {
+    data: { approvalId: id, decision, reason, remembered: true },
+  });
+}
+
 const expected: ReadonlySet<string> = new Set(["denied", "needs_approval", "cancelled"]);
 
 /** True while an authorization suffices for the current decision: no rule was added that would have to be asked. */
-function covers(authorization: Authorization, now: Decision): boolean {
+function covers(authorization: Authorization, { ruleId }: Granted, now: Decision): boolean {
   if (now.verdict === "allow") return true;
-  if (now.verdict === "deny" || authorization.approvalId === null) return false;
+  if (now.verdict === "deny" || (authorization.approvalId === null && ruleId === null)) return false;
   return includesAll(authorization.decision.rules, now.rules);
 }
 

@@ -31,6 +31,19 @@ export interface DecisionFacts {
 
 export type NetworkUse = "read" | "write";
 
+/** Code of the workspace that a command would run, found while the command was judged. */
+export type CodeSource =
+  /** A script, program or Makefile; its content is not read here. */
+  | { readonly kind: "file"; readonly absolute: string }
+  /** One script of a package.json, with all scripts of that file. A missing script has no text. */
+  | {
+      readonly kind: "script";
+      readonly absolute: string;
+      readonly name: string;
+      readonly text: string | null;
+      readonly scripts: ReadonlyMap<string, string>;
+    };
+
 /** The command policy's verdict on a command line, from its syntax tree. */
 export interface CommandJudgment {
   readonly verdict: Verdict;
@@ -44,6 +57,8 @@ export interface CommandJudgment {
   readonly scope: string;
   readonly tags: readonly Tag[];
   readonly parts: readonly CommandPart[];
+  /** The code that it would run; null when the command's text does not show it, or it cannot be read. */
+  readonly code: readonly CodeSource[] | null;
 }
 
 /** The network policy's verdict on a URL. `deny` is final. */

@@ -9,8 +9,7 @@ import type { Governance } from "./types.ts";
 type Names =
   | "policy.evaluate"
   | "policy.explain"
-  | "approvals.list"
-  | "approvals.decide"
+  | `approvals.${string}`
   | "governance.stats"
   | `soul.${string}`
   | `trust.${string}`
@@ -33,7 +32,13 @@ export function governanceHandlers(
     "approvals.list": ({ status, questId, limit }) => ({
       items: governance.approvals.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) }),
     }),
-    "approvals.decide": ({ id, decision, reason }) => governance.approvals.decide(id, decision, reason),
+    "approvals.decide": ({ id, decision, reason, scope }) => governance.approvals.decide(id, decision, reason, scope),
+    "approvals.askAgain": ({ id }) => governance.approvals.askAgain(id),
+    "approvals.rules": () => ({ items: governance.approvals.rules() }),
+    "approvals.revokeRule": ({ id }) => {
+      governance.approvals.revokeRule(id);
+      return {};
+    },
     "governance.stats": ({ days }) => governance.stats(days, verifications()),
     ...soulHandlers(governance.soul),
     ...trustHandlers(governance.trust),

@@ -4,6 +4,7 @@ import type { Decision, Intent } from "../contract/governance.ts";
 import type { Log } from "../security/security.ts";
 import type { Migration } from "../storage/storage.ts";
 import { createApprovals } from "./approvals.ts";
+import { type CodeFingerprint, fingerprintCode, noCode } from "./code-fingerprint.ts";
 import { createAuthorizer } from "./authorize.ts";
 import { effectivePosture, type Evaluation } from "./decide.ts";
 import { createCachedEvaluator } from "./decision-cache.ts";
@@ -18,6 +19,8 @@ import { createStats, statsMigrations } from "./decision-stats.ts";
 import { createTrust, trustMigrations } from "./trust/trust.ts";
 import type { Governance, GovernanceDeps } from "./types.ts";
 import { createOutcomeRecorder, recordOutcome } from "./outcome-recorder.ts";
+import { isContained } from "./policy/shell-rules.ts";
+import { createWorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
 
 export type { Question } from "./approvals.ts";
 export type { Governance, GovernanceDeps } from "./types.ts";
@@ -95,8 +98,39 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     return evaluation;
   };
 
+  const workspaceApprovals = createWorkspaceApprovals({
+    storage,
+    ledger,
+    context:
+      workspace === null
+        ? null
+        : {
+            workspace,
+            redact: (text) => redactor.text(text).text,
+            display(folder) {
+              const resolved = paths.resolve(folder);
+              return resolved.ok ? resolved.display : folder;
+            },
+            prefixes: commands.prefixes,
+          },
+    emit,
+    now,
+  });
+
+  function codeOf({ args, cwd, questId }: Intent): CodeFingerprint | null {
+    const { command, containment } = args;
+    if (typeof command !== "string") return noCode;
+    const folder = cwd ?? (typeof args["cwd"] === "string" ? args["cwd"] : undefined);
+    const { code } = commands.judge(command, folder);
+    if (code === null) return null;
+    // A command in a view of the task runs the task's own version of a file.
+    const isInView = isContained(containment);
+    return fingerprintCode(code, (absolute) => !isInView || (questId !== undefined && !deps.hasTaskCopy(questId, absolute)));
+  }
+
   const approvals = createApprovals({
     storage,
+    workspaceApprovals,
     ledger,
     redactor,
     workspace,
@@ -116,6 +150,10 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     escalation: () => soul.active()?.document.approval_rules.escalation_on_timeout ?? "skip_and_log",
     observer: createOutcomeRecorder({ stats, trust, learning }),
     approvals,
+    workspaceApprovals,
+    codeOf,
+    basisOf: ({ soulScope }, code) =>
+      hash("sha256", JSON.stringify([code?.exact ?? null, soulFor(soulScope)?.sha256 ?? null, policyVersion()]), "hex"),
     ledger,
     redactor,
     log,
@@ -178,6 +216,9 @@ export function createGovernance(deps: GovernanceDeps): Governance {
       list: approvals.list,
       get: approvals.get,
       decide: approvals.decide,
+      askAgain: approvals.askAgain,
+      rules: workspaceApprovals.list,
+      revokeRule: workspaceApprovals.revoke,
       cancelQuest: approvals.cancelQuest,
     },
   };

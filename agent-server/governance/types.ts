@@ -2,6 +2,7 @@ import type { Emit } from "../contract/events.ts";
 import type {
   Approval,
   ApprovalDecision,
+  ApprovalRule,
   ApprovalStatus,
   CommandPart,
   Decision,
@@ -82,10 +83,17 @@ export interface Governance {
     get(id: string): Approval | null;
     /**
      * Records the owner's answer. `allow_quest` covers the identical intent (same capability, action, arguments, folder) for the
-     * rest of its quest, and nothing else.
+     * rest of its quest while the code that it runs stays the same, and nothing else. `allow_workspace` covers the chosen `scope` (an index
+     * in the approval's `scopes`) in every quest of its workspace. A denial is remembered for the identical intent of its quest.
      * @throws LancelotError `not_found`, or `conflict` when it was answered or has expired (data: status).
      */
-    decide(id: string, decision: ApprovalDecision, reason?: string): Approval;
+    decide(id: string, decision: ApprovalDecision, reason?: string, scope?: number): Approval;
+    /** Forgets a denial, so that the next identical request of its quest asks again. @throws LancelotError `not_found`, `conflict` */
+    askAgain(id: string): Approval;
+    /** Approvals for this whole workspace, newest first. */
+    rules(): ApprovalRule[];
+    /** @throws LancelotError `not_found` when it has ended */
+    revokeRule(id: string): void;
     /** Cancels the pending approvals of a quest that stopped. */
     cancelQuest(questId: string): void;
   };
@@ -104,6 +112,8 @@ export interface GovernanceDeps {
   posture: Posture;
   approvalTimeoutSeconds: number;
   emit: Emit;
+  /** True when a task has another version of a file than the workspace, as a proposed change or in its own layer. */
+  hasTaskCopy: (questId: string, absolute: string) => boolean;
   /** The TOOLS_NETWORK flag; off by default. */
   networkEnabled?: () => boolean;
   /** The SOUL flag; on by default. */

@@ -50,7 +50,7 @@ function mayHaveRun(part: ToolPart, governance: { approvals: Pick<Governance["ap
   if (part.status === "waiting" && part.approvalId === null) return false;
   if (part.status === "running" || part.approvalId === null) return true;
   const status = governance.approvals.get(part.approvalId)?.status;
-  return status === undefined || status === "allowed_once" || status === "allowed_quest";
+  return status === undefined || status === "allowed_once" || status === "allowed_quest" || status === "allowed_workspace";
 }
 
 /** The text that the model streamed before it was cut off; null when there is none. */

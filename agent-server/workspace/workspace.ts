@@ -7,6 +7,7 @@ import type { Storage } from "../storage/storage.ts";
 import { type ChangeStore, createChangeStore } from "./changes/change-store.ts";
 import { type CheckpointServices, createCheckpointServices } from "./checkpoints/checkpoint-services.ts";
 import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-moves.ts";
+import { createTaskCopies } from "./tasks/task-copy.ts";
 import { createTaskFolders, type TaskFolders } from "./tasks/task-folders.ts";
 import { createTaskStore, type TaskStore } from "./tasks/task-store.ts";
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
@@ -117,6 +118,8 @@ export interface Workspace extends CheckpointServices {
   readonly changeStore: ChangeStore;
   /** The folders and records of tasks; null without a folder to work in. */
   readonly taskFolders: TaskFolders | null;
+  /** True when a task may have another version of a file than the workspace. */
+  readonly hasTaskCopy: (questId: string, absolute: string) => boolean;
   readonly taskStore: TaskStore;
 }
 
@@ -143,6 +146,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   const key = root ?? "";
   const services = createCheckpointServices({ ...deps, workspace: root });
   const { settings } = services;
+  const taskFolders = root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log });
   return {
     ...{ root, key },
     ...services,
@@ -150,7 +154,8 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     locks: createPathLocks(),
     moves: createRepositoryMoves({ storage, workspace: key, now }),
     changeStore: createChangeStore(storage, key, deps.placeholders),
-    taskFolders: root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log }),
+    taskFolders,
+    hasTaskCopy: root === null || taskFolders === null ? () => true : createTaskCopies(storage, root, taskFolders.folderOf),
     taskStore: createTaskStore(storage, key, now),
   };
 }

@@ -9,6 +9,7 @@ const harmless: CommandJudgment = {
   scope: "harmless",
   tags: ["read"],
   parts: [],
+  code: [],
 };
 
 /** Commands by the word that stands for their judgement. */

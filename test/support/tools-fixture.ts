@@ -93,6 +93,7 @@ export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixt
     posture: options.posture ?? "supervised",
     approvalTimeoutSeconds: 60,
     home: options.home ?? join(base, "home"),
+    hasTaskCopy: () => false,
     emit: (topic, payload) => {
       if (topic !== "approval" || !("status" in payload) || payload.status !== "pending" || reply === null) return;
       const { decision, reason } = reply;

@@ -8,6 +8,7 @@ import { Button, Icon, Problem, RelativeTime, TierBadge, tierMeaning } from "./c
 import { ExactText } from "./exact-text.tsx";
 import { t } from "./l10n.ts";
 import type { Store } from "./store.ts";
+import { WorkspaceApprovalForm } from "./workspace-approval.tsx";
 
 interface ApprovalCardProps {
   approval: Approval;
@@ -36,7 +37,8 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
   const card = useRef<HTMLElement>(null);
   const reasonField = useRef<HTMLInputElement>(null);
   const shownAt = useRef(performance.now());
-  const [denying, setDenying] = useState(false);
+  const [form, setForm] = useState<"deny" | "allow_workspace" | null>(null);
+  const denying = form === "deny";
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -49,7 +51,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     if (denying) reasonField.current?.focus();
   }, [denying]);
 
-  const decide = async (decision: ApprovalDecision): Promise<void> => {
+  const decide = async (decision: ApprovalDecision, scope?: number): Promise<void> => {
     if (busy) return;
     setBusy(true);
     setProblem(null);
@@ -61,6 +63,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
           id: approval.id,
           decision,
           ...(decision === "deny" && text !== "" ? { reason: text } : {}),
+          ...(scope === undefined ? {} : { scope }),
         }),
       );
     } catch (error) {
@@ -70,9 +73,14 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
   };
 
   const answer = (decision: ApprovalDecision): void => {
-    // Opens the reason field synchronously: the next key must be text, not an answer.
-    if (decision === "deny" && !denying) flushSync(() => setDenying(true));
+    if (decision === "allow_workspace" && approval.scopes.length === 0) return;
+    // Opens the form synchronously: the next key must belong to it, and not be an answer.
+    if (decision === "allow_workspace" || (decision === "deny" && !denying)) flushSync(() => setForm(decision));
     else void decide(decision);
+  };
+  const closeForm = (): void => {
+    setForm(null);
+    card.current?.focus();
   };
 
   const { exact, facts } = splitDetail(approval);
@@ -82,7 +90,7 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
       key: event.key,
       modified: event.ctrlKey || event.altKey || event.metaKey,
       repeat: event.repeat,
-      inField: event.target instanceof HTMLInputElement,
+      inField: event.target instanceof HTMLInputElement || form === "allow_workspace",
       msSinceShown: performance.now() - shownAt.current,
     });
     if (decision === null) return;
@@ -124,9 +132,17 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
           </li>
         ))}
       </ul>
-      {denying ? (
+      {form === "allow_workspace" && (
+        <WorkspaceApprovalForm
+          scopes={approval.scopes}
+          busy={busy}
+          onSave={(scope) => void decide("allow_workspace", scope)}
+          onBack={closeForm}
+        />
+      )}
+      {denying && (
         <form
-          class="deny-form"
+          class="approval-form"
           onSubmit={(event) => {
             event.preventDefault();
             void decide("deny");
@@ -143,20 +159,20 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
             onKeyDown={(event) => {
               if (event.key !== "Escape") return;
               event.stopPropagation();
-              setDenying(false);
-              card.current?.focus();
+              closeForm();
             }}
           />
           <div class="actions">
             <Button testId="confirm-deny" kind="primary" disabled={busy} onClick={() => void decide("deny")}>
               {t("Deny")}
             </Button>
-            <Button testId="cancel-deny" disabled={busy} onClick={() => setDenying(false)}>
+            <Button testId="cancel-deny" disabled={busy} onClick={closeForm}>
               {t("Back")}
             </Button>
           </div>
         </form>
-      ) : (
+      )}
+      {form === null && (
         <dl class="answers">
           <AnswerOption
             testId="allow-once"
@@ -177,10 +193,22 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
             busy={busy}
             onClick={() => answer("allow_quest")}
           >
-            {t("Runs it and does not ask again for the same action in this task.")}
+            {t("Runs it and does not ask again for the same action in this task, unless a script that it runs changes.")}
           </AnswerOption>
+          {approval.scopes.length > 0 && (
+            <AnswerOption
+              testId="allow-in-workspace"
+              id={`${id}-w`}
+              shortcut="W"
+              text={t("Always Allow in This Workspace…")}
+              busy={busy}
+              onClick={() => answer("allow_workspace")}
+            >
+              {t("Shows exactly what would be allowed, before you save it.")}
+            </AnswerOption>
+          )}
           <AnswerOption testId="deny" id={`${id}-d`} shortcut="D" text={t("Deny…")} busy={busy} onClick={() => answer("deny")}>
-            {t("Blocks it. You can tell Lancelot why.")}
+            {t("Blocks it for this task. You can tell Lancelot why.")}
           </AnswerOption>
         </dl>
       )}

@@ -7,7 +7,7 @@ export interface ApprovalKey {
   readonly key: string;
   readonly modified: boolean;
   readonly repeat: boolean;
-  /** True while the user types in a field of the card. */
+  /** True while the user types in a field of the card, or chooses in a form of it. */
   readonly inField: boolean;
   readonly msSinceShown: number;
 }
@@ -20,6 +20,8 @@ export function decisionForKey({ key, modified, repeat, inField, msSinceShown }:
       return "allow_once";
     case "t":
       return "allow_quest";
+    case "w":
+      return "allow_workspace";
     case "d":
       return "deny";
     default:

@@ -160,6 +160,7 @@ export function createStore(bridge: Bridge): Store {
       case "sandbox":
         sandbox.value = event.payload;
         return;
+      case "approvalRules":
       case "verifying":
       case "routed":
       case "oauth":

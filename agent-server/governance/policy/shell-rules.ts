@@ -2,7 +2,7 @@ import { CommandPlace } from "../../contract/providers.ts";
 import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
-const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval each time.");
+const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval.");
 
 const containedRule = rule(
   "command.contained",
@@ -10,7 +10,7 @@ const containedRule = rule(
 );
 
 /** True for the levels at which nothing reaches the workspace before it is judged. The host sets the level, never a request. */
-function isContained(level: unknown): boolean {
+export function isContained(level: unknown): boolean {
   return level === "transactional" || level === "copied";
 }
 

@@ -59,6 +59,7 @@ export function openHost(
     trusted: true,
     posture: "supervised",
     approvalTimeoutSeconds: 60,
+    hasTaskCopy: () => false,
     emit,
   });
   const orchestrator = createQuests({

@@ -2,7 +2,7 @@ import { noUsage } from "../../../agent-server/contract/chat.ts";
 import type { Change } from "../../../agent-server/contract/changes.ts";
 import type { Message, Quest, ToolPart } from "../../../agent-server/contract/chat.ts";
 import type { Flag } from "../../../agent-server/contract/flags.ts";
-import type { Approval, GovernanceStats } from "../../../agent-server/contract/governance.ts";
+import type { Approval, ApprovalRule, GovernanceStats } from "../../../agent-server/contract/governance.ts";
 import type { DoctorLine, ProviderInfo, RouteDecision, SandboxState } from "../../../agent-server/contract/providers.ts";
 import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts.ts";
 import type { SoulDocument, SoulProposal, SoulStatus } from "../../../agent-server/contract/soul.ts";
@@ -158,9 +158,31 @@ export function sampleApproval(patch: Partial<Approval> = {}): Approval {
     status: "pending",
     reason: null,
     channels: ["war_room", "chat", "notification", "terminal"],
+    scopes: [],
+    isRemembered: false,
     createdAt: at(5),
     expiresAt: at(-295),
     decidedAt: null,
+    ...patch,
+  };
+}
+
+export const sampleScopes: Approval["scopes"] = [
+  { match: "prefix" as const, pattern: "npm run *" },
+  { match: "prefix" as const, pattern: "npm run build *" },
+  { match: "exact" as const, pattern: "npm run build --workspace packages/shop -- --mode production" },
+].map((scope) => ({
+  ...{ capability: "shell_exec", action: "run", folder: "packages/shop", containment: "transactional" as const, network: true },
+  ...scope,
+}));
+
+export function sampleApprovalRule(patch: Partial<ApprovalRule> = {}): ApprovalRule {
+  const [scope] = sampleScopes;
+  if (scope === undefined) throw new Error("There is no sample.");
+  return {
+    ...{ id: "rule-1", scope, tier: "T2", approvalId: "approval-7", questId: "quest-1", hostId: "host-1" },
+    rules: [{ id: "command.network", source: "policy", message: "Runs with network access." }],
+    ...{ createdAt: at(4000), uses: 12, lastUsedAt: at(60), expiresAt: at(-129_000) },
     ...patch,
   };
 }

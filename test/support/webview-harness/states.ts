@@ -6,6 +6,7 @@ import {
   answerText,
   at,
   sampleApproval,
+  sampleApprovalRule,
   sampleChange,
   sampleCommand,
   sampleCommandApproval,
@@ -19,6 +20,7 @@ import {
   sampleReceipt,
   sampleRoute,
   sampleRule,
+  sampleScopes,
   sampleSandbox,
   sampleSoul,
   sampleSoulProposal,
@@ -237,6 +239,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
       segments: { count: 3, entries: 90_000 },
     },
     "governance.stats": sampleStats(),
+    "approvals.rules": { items: [] },
     "soul.status": sampleSoulStatus(),
     "soul.get": { version: "v2", yaml: sampleSoulYaml, document: sampleSoul, active: true },
     "soul.lint": { valid: true, issues: [] },
@@ -426,6 +429,15 @@ export const states: readonly ViewState[] = [
     },
     { click: [".answer:nth-child(3) button"] },
   ),
+  chat(
+    "chat-approval-workspace",
+    {
+      answers: questAnswers(sampleQuest({ status: "waiting", waitingFor: { kind: "approval", id: "approval-1" } }), [question, running], {
+        "approvals.list": { items: [sampleCommandApproval({ tier: "T2", title: "Run npm run build", scopes: sampleScopes })] },
+      }),
+    },
+    { click: ["[data-testid=allow-in-workspace]"], everyLook: true },
+  ),
   chat("chat-question", {
     answers: questAnswers(
       sampleQuest({
@@ -603,6 +615,21 @@ export const states: readonly ViewState[] = [
     "governance",
     { answers: answersWith({ "approvals.list": { items: [sampleApproval()] } }) },
     { height: 1300 },
+  ),
+  fixture(
+    "war-room-governance-saved",
+    "governance",
+    {
+      answers: answersWith({
+        "approvals.rules": { items: [sampleApprovalRule(), sampleApprovalRule({ id: "rule-2", lastUsedAt: null, uses: 0 })] },
+        "approvals.list": {
+          items: [
+            sampleApproval({ id: "approval-3", status: "denied", isRemembered: true, reason: "Keep the fixtures.", decidedAt: at(3) }),
+          ],
+        },
+      }),
+    },
+    { height: 1300, everyLook: true },
   ),
   fixture("war-room-governance-table", "governance", {}, { click: [".chart-table > summary"], height: 1300 }),
   fixture("war-room-governance-empty", "governance", {

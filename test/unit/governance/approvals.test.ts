@@ -191,7 +191,8 @@ describe("a question", () => {
     const error = await refusal(answered("deny", "  Keep it, the tests need it. "));
     expect(error).toMatchObject({ code: "denied", data: { reason: "Keep it, the tests need it." } });
     expect(error.data).toMatchObject({ reason: "Keep it, the tests need it.", decision: { verdict: "ask" } });
-    expect(await refusal(answered("deny"))).toMatchObject({ code: "denied", data: { reason: null } });
+    const other = intent("file_ops", "delete", { path: "src/b.ts" }, { questId });
+    expect(await refusal(answered("deny", undefined, other))).toMatchObject({ code: "denied", data: { reason: null } });
   });
 
   it("is answered once", async () => {
@@ -312,7 +313,10 @@ describe("what is kept of a question", () => {
         "approval.answer",
         "success",
         { answer: "denied", reason: "No." },
-        (id) => void fixture.governance.approvals.decide(id, "deny", " No. "),
+        (id) => {
+          fixture.governance.approvals.decide(id, "deny", " No. ");
+          fixture.governance.approvals.askAgain(id);
+        },
       ],
       ["approval.cancel", "cancelled", { answer: "cancelled" }, () => fixture.governance.approvals.cancelQuest(questId)],
       [
@@ -357,8 +361,8 @@ describe("what is kept of a question", () => {
     const counts = () => fixture.governance.stats(1, { waiting: 0, failed: 0 }).approvals;
     expect(counts()).toEqual({ pending: 0, allowed: 0, denied: 0, expired: 0 });
     await answered("allow_once");
-    await refusal(answered("deny"));
-    await refusal(answered("deny"));
+    for (const path of ["src/x.ts", "src/y.ts"])
+      await refusal(answered("deny", undefined, intent("file_ops", "delete", { path }, { questId })));
     const late = ask();
     clock += 60_000;
     expect(counts()).toEqual({ pending: 0, allowed: 1, denied: 2, expired: 1 });

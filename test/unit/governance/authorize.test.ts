@@ -6,6 +6,7 @@ import type { Approvals } from "../../../agent-server/governance/approvals.ts";
 import { type Authorizer, createAuthorizer, type RefusedAction } from "../../../agent-server/governance/authorize.ts";
 import type { Evaluation } from "../../../agent-server/governance/decide.ts";
 import { intentHash } from "../../../agent-server/governance/intent-hash.ts";
+import type { StoredRule } from "../../../agent-server/governance/workspace-approvals/approval-rule-store.ts";
 import { createRedactor } from "../../../agent-server/security/security.ts";
 import { intent } from "../../support/governance-fixture.ts";
 
@@ -33,6 +34,10 @@ let standing: Approval | null;
 let uses: boolean[];
 let recorded: { opening: Record<string, unknown>; closing: Record<string, unknown> }[];
 let reported: unknown[][];
+/** The code that the next intents would run, in this order; the last holds on. */
+let codes: (string | null)[];
+/** A rule for the workspace that covers everything. */
+let saved: StoredRule | null;
 let kept: Map<string, Approval>;
 let gate: Authorizer;
 
@@ -48,6 +53,8 @@ function approval(status: ApprovalStatus, reason: string | null = null): Approva
     tier: "T2",
     rules: [{ id: "command.x", source: "policy", message: "Because of x." }],
     channels: [],
+    scopes: [],
+    isRemembered: false,
     status,
     reason,
     createdAt: "2026-11-20T10:00:00.000Z",
@@ -61,6 +68,8 @@ beforeEach(() => {
   answer = { status: "allowed_once" };
   standing = null;
   uses = [];
+  codes = ["code"];
+  saved = null;
   recorded = [];
   reported = [];
   kept = new Map();
@@ -100,6 +109,19 @@ beforeEach(() => {
       },
     },
     approvals: approvals as Approvals,
+    workspaceApprovals: {
+      offer: () => [],
+      find: () => saved,
+      use: (id) => {
+        reported.push(["use", id]);
+        return uses.shift() ?? false;
+      },
+    },
+    codeOf: () => {
+      const next = codes.length > 1 ? codes.shift() : codes[0];
+      return next === undefined || next === null ? null : { exact: next, files: [] };
+    },
+    basisOf: (_intent, code) => `basis of ${code?.exact ?? "nothing"}`,
     ledger: {
       record: (opening: Record<string, unknown>, closing: Record<string, unknown>) => {
         recorded.push({ opening, closing });
@@ -228,6 +250,7 @@ describe("what is asked", () => {
   it.each([
     ["allowed_once", undefined, null],
     ["allowed_quest", undefined, null],
+    ["allowed_workspace", undefined, null],
     ["denied", undefined, { code: "denied", data: { approvalId: "a1", reason: null } }],
     ["denied", "Keep it.", { code: "denied", data: { approvalId: "a1", reason: "Keep it." } }],
     [
@@ -253,10 +276,16 @@ describe("what is asked", () => {
     expect(waiting).toEqual(["a1"]);
     const { decision } = judged("ask");
     expect(of("ask")).toEqual([
-      ["ask", { intent: remove, hash: intentHash(remove), decision, question, questId: "q", parentId: "p" }, false],
+      [
+        "ask",
+        { intent: remove, hash: intentHash(remove), decision, question, questId: "q", parentId: "p", binding: bindingOf("code") },
+        false,
+      ],
     ]);
     // Trust and learning hear of what the owner said, and of nothing else.
-    expect(of("answered")).toEqual(["allowed_once", "allowed_quest", "denied"].includes(status) ? [["answered", status]] : []);
+    expect(of("answered")).toEqual(
+      ["allowed_once", "allowed_quest", "allowed_workspace", "denied"].includes(status) ? [["answered", status]] : [],
+    );
     expect(of("cancel")).toEqual([]);
     expect(recorded).toEqual([]);
   });
@@ -264,9 +293,57 @@ describe("what is asked", () => {
   it("was answered before: that answer is used, and nobody is asked again", async () => {
     standing = approval("allowed_quest");
     expect(await authorize()).toMatchObject({ approvalId: "a1" });
-    expect(of("existingAnswer")).toEqual([["existingAnswer", intentHash(remove), "q"]]);
+    const { code, basis } = bindingOf("code");
+    expect(of("existingAnswer")).toEqual([["existingAnswer", intentHash(remove), "q", { code, basis }]]);
     expect(of("ask")).toEqual([]);
     expect(of("answered")).toEqual([["answered", "allowed_quest"]]);
+  });
+
+  it("was denied before: that denial is repeated with its reason, and nobody is asked", async () => {
+    standing = approval("denied", "Keep it.");
+    expect(await refusal(authorize())).toMatchObject({ code: "denied", data: { approvalId: "a1", reason: "Keep it.", remembered: true } });
+    expect(of("ask")).toEqual([]);
+    expect(of("answered")).toEqual([]);
+  });
+
+  it("is allowed for the workspace: authorized in the rule's name, which is used once with each grant", async () => {
+    saved = savedRule;
+    const authorization = await authorize();
+    expect(authorization).toMatchObject({ approvalId: null, decision: { verdict: "allow" } });
+    expect(authorization.decision.rules.map(({ id }) => id)).toEqual(["approval.rule.rule-1", "command.x"]);
+    expect(of("ask")).toEqual([]);
+    uses = [true, false];
+    gate.redeem(authorization, remove);
+    const late = await authorize();
+    // It was revoked meanwhile.
+    expect(await refusal(() => gate.redeem(late, remove))).toMatchObject({ code: "denied" });
+    expect(of("use")).toEqual([
+      ["use", "rule-1"],
+      ["use", "rule-1"],
+    ]);
+  });
+
+  it("is allowed for the workspace, but not what the policy adds before the effect", async () => {
+    saved = savedRule;
+    for (const now of [judged("deny"), judged("ask", { rules: [rule("x"), rule("y")] })]) {
+      verdicts = [judged("ask")];
+      const authorization = await authorize();
+      verdicts = [now];
+      expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({ code: "denied", data: { decision: now.decision } });
+    }
+    expect(of("use")).toEqual([]);
+  });
+
+  it.each([
+    ["changed", "code", "other"],
+    ["became unknown", "code", null],
+    ["became known", null, "code"],
+  ])("covers the code as it was: not when it %s before the effect", async (_name, before, after) => {
+    codes = [before, after];
+    uses = [true];
+    const authorization = await authorize();
+    expect(await refusal(() => gate.redeem(authorization, remove))).toMatchObject({ code: "denied" });
+    expect(of("use")).toEqual([]);
   });
 
   it("where nobody can be asked, waits for later and is refused now", async () => {
@@ -433,3 +510,26 @@ describe("authorization", () => {
 function rule(id: string) {
   return { id: `command.${id}`, source: "policy" as const, message: `Because of ${id}.` };
 }
+
+/** What the fake gate binds a request to. */
+function bindingOf(code: string) {
+  return { scopes: [], code: { exact: code, files: [] }, basis: `basis of ${code}` };
+}
+
+const savedRule: StoredRule = {
+  id: "rule-1",
+  scope: {
+    ...{ capability: "file_ops", action: "delete", match: "exact", pattern: "a.ts", folder: null, containment: null, network: null },
+    ...{ start: "", rest: "" },
+  },
+  tier: "T2",
+  rules: [],
+  codeExact: "code",
+  codeFiles: [],
+  approvalId: "a0",
+  questId: null,
+  hostId: "host-1",
+  createdAt: "2026-11-20T10:00:00.000Z",
+  uses: 0,
+  lastUsedAt: null,
+};

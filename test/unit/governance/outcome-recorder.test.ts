@@ -23,6 +23,8 @@ const approval: Approval = {
   tier: "T2",
   rules: [],
   channels: [],
+  scopes: [],
+  isRemembered: false,
   status: "allowed_once",
   reason: null,
   createdAt: "2026-11-20T10:00:00.000Z",

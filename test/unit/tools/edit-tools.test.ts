@@ -152,6 +152,12 @@ describe("edits written directly (autonomous posture)", () => {
     expect(refused.text).toContain("I need it");
     expect(existsSync(fixture.path("a.txt"))).toBe(true);
     fixture.answer("allow_once");
+    // The denial holds, and the model gets its reason again.
+    const again = await fixture.run("delete_file", { path: "a.txt" });
+    expect(again).toMatchObject({ isError: true, card: { status: "denied" } });
+    expect(again.text).toContain("I need it");
+    const [denied] = fixture.governance.approvals.list({ status: "denied", limit: 1 });
+    fixture.governance.approvals.askAgain(denied?.id ?? "");
     expect(await fixture.run("delete_file", { path: "a.txt" })).toMatchObject({ isError: false, card: { tier: "T3", verdict: "ask" } });
     expect(existsSync(fixture.path("a.txt"))).toBe(false);
     await fixture.tools.checkpoints.restore({ questId: "q1" });

@@ -10,7 +10,14 @@ import { PendingRequests } from "../../../webviews/chat/quest-status.tsx";
 import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
 import { buttonIn, settle, startChat } from "../../support/chat-page.ts";
 import type { FakeView } from "../../support/fake-view.ts";
-import { sampleApproval, sampleChange, sampleMessage, sampleQuest, sampleTool } from "../../support/webview-harness/samples.ts";
+import {
+  sampleApproval,
+  sampleScopes,
+  sampleChange,
+  sampleMessage,
+  sampleQuest,
+  sampleTool,
+} from "../../support/webview-harness/samples.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
@@ -88,6 +95,14 @@ describe("approval card", () => {
     expect(chat.store.approvals.value.get("approval-1")?.status).not.toBe("pending");
   });
 
+  it("offers nothing for the workspace when nothing may be allowed there", async () => {
+    expect(root.querySelector("[data-testid=allow-in-workspace]")).toBeNull();
+    press(card(), "w");
+    await settle();
+    expect(root.querySelector("input")).toBeNull();
+    expect(view.calls("approvals.decide")).toEqual([]);
+  });
+
   it("a reason typed right after D allows nothing: its letters go into the field", () => {
     press(card(), "d");
     expect(document.activeElement?.tagName).toBe("INPUT");
@@ -122,6 +137,50 @@ describe("approval card", () => {
     update(() => button("confirm-deny").click());
     await settle();
     expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "deny", reason: "use the other file" }]);
+  });
+
+  describe("for the whole workspace", () => {
+    beforeEach(() =>
+      update(() =>
+        render(<ApprovalCard approval={sampleApproval({ scopes: sampleScopes })} bridge={view.bridge} store={chat.store} />, root),
+      ),
+    );
+    const choices = (): HTMLInputElement[] => [...root.querySelectorAll<HTMLInputElement>("input[type=radio]")];
+
+    it("W shows the exact scope and answers nothing: neither do the next keys", async () => {
+      press(card(), "w");
+      expect(document.activeElement).toBe(choices()[0]);
+      for (const { pattern } of sampleScopes) expect(root.textContent).toContain(pattern);
+      for (const target of [document.activeElement, button("save-scope"), card()])
+        for (const key of ["a", "t", "d", "w"]) press(target, key);
+      await settle();
+      expect(view.calls("approvals.decide")).toEqual([]);
+      expect(choices()).toHaveLength(sampleScopes.length);
+    });
+
+    it.each([
+      [0, "the widest, which is chosen at first"],
+      [1, "a narrower one"],
+      [2, "the action itself"],
+    ])("saves the scope with the index %i: %s", async (index) => {
+      update(() => button("allow-in-workspace").click());
+      if (index > 0) update(() => choices()[index]?.click());
+      update(() => button("save-scope").click());
+      await settle();
+      expect(view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "allow_workspace", scope: index }]);
+    });
+
+    it("Escape and Back return to the answers, with the focus on the card", async () => {
+      for (const leave of [() => press(choices()[0], "Escape"), () => update(() => button("cancel-scope").click())]) {
+        press(card(), "w");
+        leave();
+        expect(document.activeElement).toBe(card());
+        expect(choices()).toEqual([]);
+        expect(button("allow-once")).not.toBeNull();
+      }
+      await settle();
+      expect(view.calls("approvals.decide")).toEqual([]);
+    });
   });
 
   it("says when the answer did not arrive and can be answered again", async () => {

@@ -60,6 +60,7 @@ describe("keys of an approval card", () => {
     ["a", calm, "allow_once"],
     ["A", calm, "allow_once"],
     ["t", calm, "allow_quest"],
+    ["w", calm, "allow_workspace"],
     ["d", calm, "deny"],
     ["Enter", calm, null],
     [" ", calm, null],

@@ -62,7 +62,14 @@ it.each(panels.map(({ id }) => id))("the panel %s shows only translated texts", 
   const view = createFakeView();
   const none = { items: [] };
   const answers: Record<string, unknown> = {
-    ...{ "quests.list": none, "approvals.list": none, "changes.list": none, "receipts.search": none, "trust.list": none },
+    ...{
+      "quests.list": none,
+      "approvals.list": none,
+      "approvals.rules": none,
+      "changes.list": none,
+      "receipts.search": none,
+      "trust.list": none,
+    },
     ...{ "trust.proposals": none, "learning.rules": none, "learning.proposals": none, "flags.list": none, "tools.providers": none },
     ...emptyMemoryAnswers,
     "governance.stats": sampleStats({ decisions: 0, topRules: [], problems: [], policyVersion: null, soulVersion: null }),

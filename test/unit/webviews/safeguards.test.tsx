@@ -17,6 +17,7 @@ import { buttonIn } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView, settled } from "../../support/fake-view.ts";
 import {
   sampleApproval,
+  sampleApprovalRule,
   sampleFlag,
   sampleLearningProposal,
   sampleRule,
@@ -63,6 +64,7 @@ async function open(tab: string, answers: Record<string, unknown> = {}): Promise
   const all: Record<string, unknown> = {
     "quests.list": { items: [] },
     "approvals.list": { items: [] },
+    "approvals.rules": { items: [] },
     "changes.list": { items: [] },
     "receipts.search": { items: [] },
     "governance.stats": sampleStats(),
@@ -134,6 +136,25 @@ describe("what changes the safeguards is left to the editor's own dialog", () =>
     await open(tab);
     expect(await press(name)).toEqual(wanted);
     for (const method of notForViews) expect(view.calls(method)).toEqual([]);
+  });
+
+  it("an approval for the workspace is revoked, and a denial forgotten, here: that only makes Lancelot ask", async () => {
+    const denied = sampleApproval({ id: "approval-3", status: "denied", isRemembered: true, decidedAt: sampleApproval().createdAt });
+    const forgotten = sampleApproval({ ...denied, id: "approval-4", isRemembered: false });
+    await open("governance", {
+      "approvals.rules": { items: [sampleApprovalRule(), sampleApprovalRule({ id: "rule-2" })] },
+      "approvals.list": { items: [denied, forgotten] },
+      "approvals.revokeRule": {},
+      "approvals.askAgain": { ...denied, isRemembered: false },
+    });
+    expect(root.textContent).toContain(sampleApprovalRule().scope.pattern);
+    expect(root.querySelector('[data-testid="ask-again:approval-4"]')).toBeNull();
+    const reads = view.calls("approvals.rules").length;
+    await press("revoke-rule:rule-2");
+    expect(view.calls("approvals.revokeRule")).toEqual([{ id: "rule-2" }]);
+    await press("ask-again:approval-3");
+    expect(view.calls("approvals.askAgain")).toEqual([{ id: "approval-3" }]);
+    await vi.waitFor(() => expect(view.calls("approvals.rules").length).toBeGreaterThan(reads), { timeout: 10_000 });
   });
 
   it("safe mode is a switch that says its state and asks for the other", async () => {

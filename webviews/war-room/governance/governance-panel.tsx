@@ -9,6 +9,7 @@ import { SafeModeSwitch } from "../safe-mode.tsx";
 import { DaysPicker } from "../segments.tsx";
 import type { WarRoom } from "../war-room-state.ts";
 import { dayColumns, dayOptions, tierParts } from "./governance-state.ts";
+import { RememberedDenials, SavedApprovals } from "./saved-answers.tsx";
 
 function PendingApprovals({ warRoom }: { warRoom: WarRoom }): JSX.Element {
   const approvals = warRoom.store.pendingApprovals.value;
@@ -146,6 +147,18 @@ function TopRules({ warRoom, rules }: { warRoom: WarRoom; rules: GovernanceStats
   );
 }
 
+function Saved({ warRoom }: { warRoom: WarRoom }): JSX.Element | null {
+  const { value, problem } = warRoom.governance.saved;
+  if (problem.value !== null) return <Problem text={problem.value.text} />;
+  if (value.value === null) return null;
+  return (
+    <>
+      <SavedApprovals warRoom={warRoom} rules={value.value.rules} />
+      <RememberedDenials warRoom={warRoom} denials={value.value.denials} />
+    </>
+  );
+}
+
 function Statistics({ warRoom, stats }: { warRoom: WarRoom; stats: GovernanceStats }): JSX.Element {
   const days = warRoom.governance.days.value;
   const today = new Date(now.value).toISOString().slice(0, 10);
@@ -175,6 +188,7 @@ function Statistics({ warRoom, stats }: { warRoom: WarRoom; stats: GovernanceSta
         <Block title={t("Your approvals")}>
           <Answers approvals={stats.approvals} />
         </Block>
+        <Saved warRoom={warRoom} />
         <Block
           title={t("Verdicts by day (UTC)")}
           aside={<DaysPicker options={dayOptions} value={days} onChange={warRoom.governance.setDays} />}

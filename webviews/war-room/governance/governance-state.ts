@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { GovernanceStats } from "../../../agent-server/contract/governance.ts";
+import type { Approval, ApprovalRule, GovernanceStats } from "../../../agent-server/contract/governance.ts";
 import type { Bridge } from "../../shared/bridge.ts";
 import { verdictText } from "../../shared/components.tsx";
 import { t } from "../../shared/l10n.ts";
@@ -9,11 +9,21 @@ import { createLiveQuery, type LiveQuery } from "../live-query.ts";
 
 export const dayOptions = [7, 30, 90] as const;
 
+/** Answers of the user that still hold. */
+export interface SavedAnswers {
+  readonly rules: readonly ApprovalRule[];
+  /** The latest denials that hold for the rest of their task. */
+  readonly denials: readonly Approval[];
+}
+
+const maxDenials = 10;
+
 export interface GovernanceState {
   /** Number of days that the statistics cover. */
   readonly days: ReadonlySignal<number>;
   setDays(days: number): void;
   readonly stats: LiveQuery<GovernanceStats>;
+  readonly saved: LiveQuery<SavedAnswers>;
 }
 
 /** Minimum milliseconds between two reads, because a running task closes many receipts per second. */
@@ -29,11 +39,25 @@ export function createGovernanceState(bridge: Bridge, store: Pick<Store, "genera
     read: (abort) => bridge.call("governance.stats", { days: days.peek() }, abort),
     minIntervalMs,
   });
+  const saved = createLiveQuery({
+    bridge,
+    store,
+    shown,
+    topics: ["approval", "approvalRules", "receipt"],
+    async read(abort): Promise<SavedAnswers> {
+      const [rules, denied] = await Promise.all([
+        bridge.call("approvals.rules", {}, abort),
+        bridge.call("approvals.list", { status: "denied" }, abort),
+      ]);
+      return { rules: rules.items, denials: denied.items.filter(({ isRemembered }) => isRemembered).slice(0, maxDenials) };
+    },
+    minIntervalMs,
+  });
   const setDays = (next: number): void => {
     days.value = next;
     stats.refresh();
   };
-  return { days, setDays, stats };
+  return { days, setDays, stats, saved };
 }
 
 type Counts = Readonly<Record<string, number>>;

@@ -3,7 +3,7 @@ import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
 import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
 import type { CommandTable } from "./command-table.ts";
-import type { PathContext, Variables } from "./types.ts";
+import type { CodeTrace, PathContext, Variables } from "./types.ts";
 
 /** The shell's state at a point of the command line. Walking the commands changes it. */
 export interface ShellState {
@@ -41,6 +41,7 @@ export interface Run {
   /** Simple commands judged so far; loops that are walked twice count twice. */
   count: number;
   isOver: boolean;
+  readonly code: CodeTrace;
   /** True after a program that downloads from the network. */
   fetches: boolean;
 }

@@ -4,13 +4,17 @@ import * as nodePath from "node:path";
 import type { Rule } from "../../../contract/governance.ts";
 import { LancelotError } from "../../../contract/errors.ts";
 import type { CommandJudgment } from "../../decision-facts.ts";
+import { createCodeTrace, hidesCode } from "./command-code.ts";
 import { denies, type Finding, alwaysAsks, severity, strictest } from "./command-findings.ts";
 import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
+import { commandPrefixes } from "./command-prefix.ts";
 import type { Engine, Run, Scope } from "./command-scope.ts";
 import { judgeScript, judgeText } from "./shell-script.ts";
+import type { CodeTrace } from "./types.ts";
 import type { ResolvedPath } from "../path-policy.ts";
 
 export { runsTests } from "./runs-tests.ts";
+export { startsWithWords } from "./command-prefix.ts";
 
 export interface CommandPolicy {
   /**
@@ -18,6 +22,11 @@ export interface CommandPolicy {
    * Pure except for path lookups; takes tens of microseconds for an ordinary command.
    */
   readonly judge: (command: string, cwd: string | undefined) => CommandJudgment;
+  /**
+   * Beginnings of a plain command that an approval may cover, shortest first: the program with its subcommand, then with the subcommand's
+   * first operand. None for a command line with syntax, or for a program without subcommands.
+   */
+  readonly prefixes: (command: string) => readonly string[];
   /** SHA-256 of the tables; empty when they are unusable. */
   readonly version: string;
   /** Why the tables are unusable, which denies every command; null when they are usable. */
@@ -75,6 +84,10 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
         );
       }
     },
+    prefixes(command) {
+      loaded ??= load();
+      return "problem" in loaded ? [] : commandPrefixes(command, loaded.engine.table);
+    },
     get version() {
       loaded ??= load();
       return "problem" in loaded ? "" : loaded.engine.table.version;
@@ -110,11 +123,12 @@ function judge(command: string, cwd: string | null, engine: Engine): CommandJudg
   return verdictOf(
     run.found.map(({ findings }) => findings),
     run.found.map(({ part }) => part),
+    run.code,
   );
 }
 
 function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
-  const run: Run = { engine, judgeText, judgeScript, found: [], count: 0, isOver: false, fetches: false };
+  const run: Run = { engine, judgeText, judgeScript, found: [], count: 0, isOver: false, code: createCodeTrace(), fetches: false };
   const scope: Scope = {
     run,
     within: [],
@@ -161,7 +175,7 @@ function refuse(command: string): Finding | null {
 }
 
 /** Combines the findings of all simple commands. The strictest decides. */
-function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgment["parts"]): CommandJudgment {
+function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgment["parts"], code?: CodeTrace): CommandJudgment {
   const all = found.flat();
   const worst = strictest(all) ?? denies("failed", "No rule matched this command.");
   const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));
@@ -179,6 +193,7 @@ function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgmen
     scope: worst.id,
     tags: [...new Set(["shell" as const, ...all.flatMap((finding) => finding.tags)])],
     parts,
+    code: code === undefined || code.isUnknown || all.some(({ id }) => hidesCode(id)) ? null : [...code.sources.values()],
   };
 }
 

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import * as nodePath from "node:path";
+import { addCodeFile, addSource } from "./command-code.ts";
 import { asks, alwaysAsks } from "./command-findings.ts";
 import { valueOf } from "./shell-fields.ts";
 import { nestedScope, type Run } from "./command-scope.ts";
-import { isFarIn, isSerious, labelOf } from "./package-scripts.ts";
+import { isFarIn, isSerious, labelOf, nearestFolder } from "./package-scripts.ts";
 import type { ProgramCall } from "./program-call.ts";
 
 const maxBytes = 256 * 1024;
@@ -11,6 +12,40 @@ const maxBytes = 256 * 1024;
 interface Target {
   readonly needs: readonly string[];
   readonly recipe: readonly string[];
+}
+
+const targetFiles: Readonly<Record<string, readonly string[]>> = {
+  make: ["GNUmakefile", "makefile", "Makefile"],
+  gmake: ["GNUmakefile", "makefile", "Makefile"],
+  just: ["justfile", "Justfile", ".justfile"],
+  task: ["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml"],
+  rake: ["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"],
+  invoke: ["tasks.py"],
+  inv: ["tasks.py"],
+};
+
+const namesFile = /^(?:-f|--file|--makefile|--justfile|--taskfile|--rakefile)$/;
+
+/** The files whose targets a call runs. A missing file counts too, because it would be read instead of the next one. */
+export function addTargetFiles(call: ProgramCall): void {
+  const { run, state } = call.scope;
+  const given = call.parsed.flags.filter(({ name }) => namesFile.test(name));
+  for (const { value } of given) addCodeFile(value ?? undefined, call.scope);
+  if (given.length > 0) return;
+  const names = Object.hasOwn(targetFiles, call.name) ? targetFiles[call.name] : undefined;
+  if (names === undefined || state.cwds === null) {
+    run.code.isUnknown = true;
+    return;
+  }
+  for (const cwd of state.cwds) {
+    const folder = run.engine.paths.resolve(cwd);
+    if (!folder.ok || !folder.inside) {
+      run.code.isUnknown = true;
+      continue;
+    }
+    const here = call.name.endsWith("make") ? folder.absolute : nearestFolder(folder.absolute, names, run);
+    for (const name of names) addSource(run.code, { kind: "file", absolute: nodePath.join(here, name) });
+  }
 }
 
 /**

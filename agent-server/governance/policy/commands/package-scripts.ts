@@ -1,5 +1,6 @@
 import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
 import * as nodePath from "node:path";
+import { addSource } from "./command-code.ts";
 import { asks, type Finding, alwaysAsks, severity } from "./command-findings.ts";
 import { nestedScope, type Run, type Scope, tooDeep, tooMany } from "./command-scope.ts";
 import type { ProgramCall } from "./program-call.ts";
@@ -11,21 +12,65 @@ const maxManifestBytes = 512 * 1024;
  * need no approval; denials and findings that always ask count as in a command line.
  */
 export function judgePackageScript(name: string, call: ProgramCall): void {
-  const { cwds } = call.scope.state;
-  for (const cwd of cwds ?? []) {
-    const folder = call.scope.run.engine.paths.resolve(cwd);
-    if (!folder.ok || !folder.inside) continue;
-    const scripts = readScripts(nodePath.join(folder.absolute, "package.json"));
-    if (scripts === "unreadable") {
-      call.findings.push(asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked."));
-      continue;
-    }
+  for (const { absolute, scripts } of readManifests(call)) {
     for (const one of [`pre${name}`, name, `post${name}`]) {
       const text = scripts.get(one);
+      addSource(call.scope.run.code, { kind: "script", absolute, name: one, text: text ?? null, scripts });
       if (text !== undefined) judgeScript(one, text, call);
     }
   }
 }
+
+/** Adds all scripts of the project to the code that a call may run. */
+export function addManifest(call: ProgramCall): void {
+  for (const { absolute, scripts } of readManifests(call))
+    addSource(call.scope.run.code, { kind: "script", absolute, name: "*", text: JSON.stringify([...scripts]), scripts });
+}
+
+interface Manifest {
+  readonly absolute: string;
+  readonly scripts: ReadonlyMap<string, string>;
+}
+
+/** The manifests of the possible working folders. Package managers take the nearest one above the folder. */
+function readManifests(call: ProgramCall): Manifest[] {
+  const { run, state } = call.scope;
+  const found: Manifest[] = [];
+  if (state.cwds === null) run.code.isUnknown = true;
+  for (const cwd of state.cwds ?? []) {
+    const folder = run.engine.paths.resolve(cwd);
+    if (!folder.ok || !folder.inside) {
+      run.code.isUnknown = true;
+      continue;
+    }
+    const absolute = nodePath.join(nearestFolder(folder.absolute, ["package.json"], run), "package.json");
+    const scripts = readScripts(absolute);
+    if (scripts === "unreadable") call.findings.push(unreadable);
+    else found.push({ absolute, scripts });
+  }
+  return found;
+}
+
+const unreadable = asks("packages.unreadable", "package.json cannot be read, so its scripts cannot be checked.");
+
+/**
+ * The nearest folder of the workspace, from `folder` upward, that has one of the files; `folder` itself without one. The files that are
+ * missing below it count as code, because they would be read instead.
+ */
+export function nearestFolder(folder: string, names: readonly string[], run: Run): string {
+  let at = folder;
+  for (let depth = 0; depth < maxFolders; depth += 1) {
+    const here = at;
+    if (names.some((name) => existsSync(nodePath.join(here, name)))) return here;
+    for (const name of names) addSource(run.code, { kind: "file", absolute: nodePath.join(here, name) });
+    at = nodePath.dirname(at);
+    const above = run.engine.paths.resolve(at);
+    if (at === here || !above.ok || !above.inside) break;
+  }
+  return folder;
+}
+
+const maxFolders = 40;
 
 /** Same as `judgePackageScript`, for the packages below that match a filter, or all of them. */
 export function judgeWorkspaceScripts(name: string, filter: string | null, call: ProgramCall): void {
@@ -39,6 +84,8 @@ export function judgeWorkspaceScripts(name: string, filter: string | null, call:
       continue;
     }
     const named = filter === null ? [] : packages.filter((path) => isNamed(path, filter));
+    // A package that only the task's view has would run too.
+    if (named.length === 0) call.scope.run.code.isUnknown = true;
     for (const path of named.length > 0 ? named : packages) {
       const state = { cwds: [path], variables: call.scope.state.variables };
       judgePackageScript(name, { ...call, scope: { ...call.scope, state } });
@@ -145,8 +192,9 @@ function readScripts(path: string): ReadonlyMap<string, string> | "unreadable" {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
-  } catch {
-    return new Map();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    return code === "ENOENT" || code === "ENOTDIR" ? new Map() : "unreadable";
   }
   if (text.length > maxManifestBytes) return "unreadable";
   try {

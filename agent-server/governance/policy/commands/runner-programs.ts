@@ -1,10 +1,11 @@
+import { addCodeFile, addNamedFiles } from "./command-code.ts";
 import { judgePath } from "./command-paths.ts";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { type Field, literal, startOf, valueOf } from "./shell-fields.ts";
 import { allows, asks, type Finding, alwaysAsks } from "./command-findings.ts";
-import { judgeMakeTargets } from "./make-targets.ts";
+import { addTargetFiles, judgeMakeTargets } from "./make-targets.ts";
 import { pathContext } from "./command-scope.ts";
-import { judgePackageScript, judgeWorkspaceScripts } from "./package-scripts.ts";
+import { addManifest, judgePackageScript, judgeWorkspaceScripts } from "./package-scripts.ts";
 import { isOutside, isStandardInput, readsScript, runsFile } from "./shell-builtins.ts";
 
 /** `python -m module …` and `python -c code …`: the rest belongs to the module. */
@@ -59,10 +60,19 @@ export function packageScripts(call: ProgramCall): boolean {
     runsTool(words, call);
     return true;
   }
-  if (call.base === null || !/^packages\.(?:test|build|script)$/.test(call.base.finding.id)) return false;
+  if (call.base === null || !/^packages\.(?:test|build|script)$/.test(call.base.finding.id)) {
+    // Installing, packing and publishing run scripts of the project too.
+    addManifest(call);
+    return false;
+  }
   const [first, second] = call.parsed.operands.map(valueOf);
   const name = first === "run" || first === "run-script" ? second : first === "t" || first === "tst" ? "test" : first;
-  if (name === undefined || name === null) return false;
+  if (name === undefined || name === null) {
+    addManifest(call);
+    return false;
+  }
+  // The script may be a program that runs a file of its arguments.
+  addNamedFiles(call.args, call.scope);
   const isYarn = first === "workspace" || first === "workspaces";
   const filters = call.parsed.flags.filter((flag) => /^(?:-w|-ws|--workspaces?|--filter|-F|-r|--recursive)$/.test(flag.name));
   if (isYarn)
@@ -157,6 +167,7 @@ export function goals(call: ProgramCall): boolean {
 
 /** Judges the recipes of the Makefile too. */
 export function makeTargets(call: ProgramCall): boolean {
+  addTargetFiles(call);
   if ((call.name === "make" || call.name === "gmake") && call.base?.finding.verdict !== "deny") judgeMakeTargets(call);
   return false;
 }
@@ -181,7 +192,23 @@ export function testRunner(call: ProgramCall): boolean {
   return false;
 }
 
+/** Options whose value is code that is loaded first; `-r` of php and others is the code itself. */
+const loads = /^--(?:require|import|loader|experimental-loader|env-file)$/;
+
+/** Code files that the options of an interpreter name. */
+function addLoadedCode(call: ProgramCall): void {
+  const isNode = /^(?:node|nodejs|tsx|ts-node)$/.test(call.name);
+  for (const { name, value } of call.parsed.flags) {
+    if (!loads.test(name) && !(isNode && name === "-r")) continue;
+    // Only the package manager knows where a bare module name leads.
+    if (/^\.{0,2}\//.test(startOf(value ?? literal("")))) addCodeFile(value ?? undefined, call.scope);
+    else call.scope.run.code.isUnknown = true;
+  }
+  if (call.parsed.flags.some(({ name }) => name === "--test")) for (const operand of call.operands) addCodeFile(operand, call.scope);
+}
+
 export function interpreter(call: ProgramCall): boolean {
+  addLoadedCode(call);
   const hasCode = call.parsed.flags.some(
     ({ name, value }) => value !== null && (call.program.values.get(name) === "code" || name === "-m" || name === "--test"),
   );
@@ -197,6 +224,7 @@ export function interpreter(call: ProgramCall): boolean {
   }
   const rule = call.base?.finding;
   if (rule !== undefined && isProjectTask(file, rest[0], call)) {
+    addCodeFile(file, call.scope);
     call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
     // The rule asks for every script, except the project's own test runner.
     const task = allows("interpreter.project-test", "Runs the project's tests or checks.", rule.tags);

@@ -1,3 +1,4 @@
+import { addCodeFile } from "./command-code.ts";
 import { judgePath } from "./command-paths.ts";
 import * as nodePath from "node:path";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
@@ -126,6 +127,7 @@ export function isOutside(file: Field, call: ProgramCall): boolean {
 
 /** Judges a script file: its content is reviewed inside the workspace, unknown elsewhere. */
 export function runsFile(file: Field, call: ProgramCall): void {
+  addCodeFile(file, call.scope);
   call.findings.push(...judgePath(file, "read", pathContext(call.scope)));
   call.findings.push(
     isOutside(file, call)
@@ -142,6 +144,12 @@ export function runsFile(file: Field, call: ProgramCall): void {
           ["execute"],
         ),
   );
+}
+
+/** `source x.sh`: the table's rule asks for it every time. */
+export function sourceFile(call: ProgramCall): boolean {
+  addCodeFile(call.operands[0], call.scope);
+  return false;
 }
 
 export function evaluate(call: ProgramCall): boolean {

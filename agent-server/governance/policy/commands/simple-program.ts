@@ -2,6 +2,7 @@ import * as nodePath from "node:path";
 import { type ParsedArguments, fits, parseArguments, useOfFlag } from "./command-arguments.ts";
 import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
 import { allows, asks, fetchedScript, type Finding, alwaysAsks } from "./command-findings.ts";
+import { addCodeFile, addNamedFiles } from "./command-code.ts";
 import { judgeInlineCode } from "./inline-code.ts";
 import { judgePath } from "./command-paths.ts";
 import type { Program, Use } from "./command-table.ts";
@@ -38,6 +39,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
   }
   const known = findProgram(name, scope, findings);
   if (known === null) {
+    addNamedFiles(args, scope);
     for (const field of args)
       findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
     record(scope, text, findings);
@@ -60,6 +62,8 @@ function findProgram(written: string, scope: Scope, findings: Finding[]): { name
   const { programs } = scope.run.engine.table;
   let name = written.replace(/\.(?:exe|cmd)$/i, "");
   if (name.includes("/") || name.includes("\\")) {
+    // The path as written: without `.exe` it would be another file.
+    if (!systemFolder.test(name)) addCodeFile(literal(written), scope);
     const base = /([^/\\]*)$/.exec(name)?.[1] ?? "";
     const system = systemFolder.exec(name);
     const project = projectFolder.exec(name);
@@ -173,6 +177,7 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
       }
     }
   }
+  if (findings.some(({ verdict, tags }) => verdict === "ask" && tags.includes("execute"))) addNamedFiles(args, call.scope);
   record(scope, text, findings);
   for (const work of later) work();
 }

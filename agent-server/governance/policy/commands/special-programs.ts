@@ -12,7 +12,18 @@ import {
   testRunner,
 } from "./runner-programs.ts";
 import { channel, container, namesLookup, remoteCopy, transfer, git } from "./service-programs.ts";
-import { changeFolder, commandBuiltin, condition, declare, evaluate, shell, shellSettings, sums, variableNames } from "./shell-builtins.ts";
+import {
+  changeFolder,
+  commandBuiltin,
+  condition,
+  declare,
+  evaluate,
+  shell,
+  shellSettings,
+  sourceFile,
+  sums,
+  variableNames,
+} from "./shell-builtins.ts";
 import { elevate, fd, find, isolate, lock, prefix, xargs } from "./wrapper-programs.ts";
 
 /** Programs with a special syntax, by their name in the table. */
@@ -21,6 +32,7 @@ export const specialPrograms: Readonly<Record<string, SpecialProgram>> = {
   env: { judge: environment },
   shell: { judge: shell },
   eval: { judge: evaluate },
+  source: { judge: sourceFile },
   let: { judge: sums },
   command: { judge: commandBuiltin },
   declare: { judge: declare },

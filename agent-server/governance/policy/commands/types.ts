@@ -1,4 +1,5 @@
 import type { ParsedScript } from "unbash";
+import type { CodeSource } from "../../decision-facts.ts";
 import type { ResolvedPath } from "../path-policy.ts";
 import type { Finding } from "./command-findings.ts";
 import type { Field } from "./shell-fields.ts";
@@ -39,4 +40,11 @@ export interface PathContext {
   readonly home: string;
   /** The possible working folders; null when they are unknown. */
   readonly cwds: readonly string[] | null;
+}
+
+/** The code that a command would run. Judgments of nested scripts share it. */
+export interface CodeTrace {
+  readonly sources: Map<string, CodeSource>;
+  /** True when the command runs code that its text does not name, or that cannot be read. */
+  isUnknown: boolean;
 }

@@ -72,6 +72,7 @@ describe("the judgement", () => {
       scope: "empty",
       tags: ["shell"],
       parts: [],
+      code: null,
     });
   });
 
@@ -92,6 +93,7 @@ describe("the judgement", () => {
       scope: "failed",
       tags: ["shell"],
       parts: [],
+      code: null,
     });
   });
 });
@@ -135,6 +137,7 @@ describe("a policy without its deps", () => {
       scope: "table-failed",
       tags: ["shell"],
       parts: [],
+      code: null,
     });
   });
 });
