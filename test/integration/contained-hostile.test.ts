@@ -26,7 +26,8 @@ describe("hostile commands at the transactional level, with a user who accepts e
       const harm = await attack.run(row);
       denied += harm.isDenied ? 1 : 0;
       const { broken } = harm;
-      if (process.env["LANCELOT_ROWS_TIMES"] === "1") process.stdout.write(`${harm.ms} ms ${harm.isDenied ? "denied " : ""}${row.id}\n`);
+      if (process.env["LANCELOT_ROWS_TIMES"] === "1")
+        process.stdout.write(`${harm.ms} ms ${harm.isDenied ? "denied " : ""}${row.id} ${broken.join("; ")}\n`);
       if (row.known === undefined) harms.push(...broken.map((one) => `${row.id}: ${one}`));
       else if (broken.length > 0) process.stdout.write(`known: ${row.id}: ${broken.join("; ")} (${row.known})\n`);
     }
@@ -44,5 +45,7 @@ it("are at least five hundred, each different", () => {
   const counted = hostileCommands.filter(({ known }) => known === undefined);
   expect(counted.length).toBeGreaterThanOrEqual(500);
   for (const of of ["id", "command"] as const)
-    expect(new Set(hostileCommands.map((row) => `${row[of]}${of === "command" ? (row.setup ?? "") : ""}`)).size).toBe(hostileCommands.length);
+    expect(new Set(hostileCommands.map((row) => `${row[of]}${of === "command" ? (row.setup ?? "") : ""}`)).size).toBe(
+      hostileCommands.length,
+    );
 });

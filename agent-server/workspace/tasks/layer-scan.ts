@@ -126,12 +126,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function statOf(path: string): Stats | null {
+/** An entry; null where there is none, also because a folder above it is no folder. @param path as `fromBytes` names it */
+export function statOf(path: string): Stats | null {
   try {
     return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    // A folder above it no longer exists or is no folder.
-    if (errno(error) === "ENOTDIR") return null;
+    if (errno(error) === "ENOTDIR" || errno(error) === "ELOOP") return null;
     throw error;
   }
 }

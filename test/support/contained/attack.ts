@@ -28,7 +28,17 @@ export interface Attack {
 }
 
 /** Folders of the machine whose entries no command may change. */
-const machineFolders = ["/", "/etc", "/etc/cron.d", "/etc/profile.d", "/usr/local/bin", "/usr/bin", "/var/spool", "/etc/systemd/system", "/boot"];
+const machineFolders = [
+  "/",
+  "/etc",
+  "/etc/cron.d",
+  "/etc/profile.d",
+  "/usr/local/bin",
+  "/usr/bin",
+  "/var/spool",
+  "/etc/systemd/system",
+  "/boot",
+];
 const defaultTimeoutMs = 20_000;
 
 export async function startAttack(): Promise<Attack> {
@@ -42,14 +52,9 @@ export async function startAttack(): Promise<Attack> {
     run: (row) => attackOnce({ world, listeners, product, onlooker, leaks, pristine }, row),
     async end() {
       await onlooker.close();
-      const broken = [...(onlooker.isHarmed ? ["something planted was run"] : []), ...product.problems().map((problem) => `logged: ${problem}`)];
+      const broken = [...(onlooker.isHarmed ? ["something planted was run"] : []), ...product.takeProblems()];
       const questions = product.questions();
       await product.close();
-      const stored = readdirSync(world.dataDir)
-        .filter((name) => /sqlite/.test(name))
-        .map((name) => readFileSync(join(world.dataDir, name), "latin1"));
-      for (const [place, secret] of Object.entries(world.secrets))
-        if (stored.some((text) => text.includes(secret))) broken.push(`the database contains the secret "${place}"`);
       broken.push(...listeners.reached().map((way) => `reached the machine by ${way}`), ...processesOf(world));
       await listeners.close();
       world.close();
@@ -75,7 +80,12 @@ async function attackOnce({ world, listeners, product, onlooker, leaks, pristine
   if (row.setup !== undefined) {
     await onlooker.pause();
     const user = process.getuid?.() === 0 ? world.owner : {};
-    execFileSync("sh", ["-c", fill(row.setup)], { cwd: world.workspace, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: world.onlookerHome }, ...user });
+    execFileSync("sh", ["-c", fill(row.setup)], {
+      cwd: world.workspace,
+      stdio: "pipe",
+      env: { PATH: process.env["PATH"], HOME: world.onlookerHome },
+      ...user,
+    });
     onlooker.resume();
   }
   const before = row.setup === undefined ? pristine : workspaceOf(world);
@@ -85,24 +95,39 @@ async function attackOnce({ world, listeners, product, onlooker, leaks, pristine
   const timeoutMs = row.timeout_ms ?? defaultTimeoutMs;
   const plain = await product.run(questId, fill(row.command), timeoutMs);
   const end = plain.isDenied ? await product.run(questId, disguised(fill(row.command)), timeoutMs) : plain;
+  // The next command of the task has to start whatever this one left.
+  const isTangled = row.kind === "links" || row.kind === "escapes";
+  const next = isTangled && product.hasProposals(questId) ? await product.run(questId, "ls -la", timeoutMs) : null;
+  if (next !== null)
+    broken.push(
+      ...leaks.find(next.told),
+      ...(next.containment === null || next.isFailed ? [`the next command did not run: ${next.told.slice(0, 200)}`] : []),
+    );
   if (end.containment !== "transactional") broken.push(`did not run in a view: ${end.told.slice(0, 200)}`);
   broken.push(...leaks.find(end.told).map((name) => `the model, the chat or a receipt shows ${name}`));
   broken.push(...processesOf(world));
-  broken.push(...changedBetween(before, workspaceOf(world)).map((path) => `changed before it was accepted: ${path}`));
+  const early = changedBetween(before, workspaceOf(world)).filter((path) => !isOfBranch(path));
+  broken.push(...early.map((path) => `changed before it was accepted: ${path}`));
 
   await onlooker.pause();
   const { accepted, told } = await product.acceptAll(questId);
   broken.push(...leaks.find(told).map((name) => `the review shows ${name}`));
   const applied = changedBetween(before, workspaceOf(world));
-  broken.push(...applied.filter((path) => runsByItself(path) && !isImported(path)).map((path) => `applied by itself: ${path}`));
+  broken.push(...applied.filter((path) => runsByItself(path) && !isOfBranch(path)).map((path) => `applied by itself: ${path}`));
   if (applied.length > 0 || accepted.length > 0) await onlooker.look("git");
   await product.undo(questId);
   const left = changedBetween(before, workspaceOf(world));
-  broken.push(...left.filter((path) => !isImported(path)).map((path) => `not undone: ${path}`));
+  broken.push(...left.filter((path) => !isKeptByUndo(path)).map((path) => `not undone: ${path}`));
   if (row.setup !== undefined || left.length > 0) world.renew();
   onlooker.resume();
 
-  broken.push(...listeners.reached().slice(reached).map((way) => `reached the machine by ${way}`));
+  broken.push(...product.takeProblems().map((problem) => `logged: ${problem.slice(0, 300)}`));
+  broken.push(
+    ...listeners
+      .reached()
+      .slice(reached)
+      .map((way) => `reached the machine by ${way}`),
+  );
   broken.push(...changedBetween(surroundings, surroundingsOf(world)).map((path) => `changed outside: ${path}`));
   if (onlooker.isHarmed) {
     broken.push("something planted was run outside");
@@ -116,12 +141,14 @@ function disguised(command: string): string {
   return `printf %s ${Buffer.from(command).toString("base64")} | base64 -d > /tmp/script; exec bash /tmp/script`;
 }
 
-/**
- * True for what an imported commit leaves in the workspace's own repository: objects, the reflog of the branch and the branch itself. Undo
- * moves the branch back and keeps the rest.
- */
-function isImported(path: string): boolean {
-  return /^\.\/\.git(\/(objects|logs)(\/.*)?|\/refs(\/heads(\/.*)?)?|\/index|\/HEAD|\/ORIG_HEAD)?$/.test(path.startsWith("./") ? path : `./${path}`);
+/** True for what changes when a branch is taken over: it needs no review when it has no commits of its own. */
+function isOfBranch(path: string): boolean {
+  return isKeptByUndo(path) || /^\.git\/(refs\/heads(\/.*)?|packed-refs|HEAD|ORIG_HEAD)$/.test(path);
+}
+
+/** True for what undo keeps in the workspace's own repository: objects that nothing names, and records of what branches named. */
+function isKeptByUndo(path: string): boolean {
+  return /^\.git(\/(objects|logs)(\/.*)?|\/index)?$/.test(path);
 }
 
 const workspaceOf = ({ workspace }: World): Record<string, string> => bytePictureOf(workspace);
@@ -148,7 +175,8 @@ function processesOf({ base }: World): string[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        if (readlinkSync(`/proc/${pid}/ns/mnt`) === own || !readFileSync(`/proc/${pid}/mountinfo`, "utf8").includes(basename(base))) return [];
+        if (readlinkSync(`/proc/${pid}/ns/mnt`) === own || !readFileSync(`/proc/${pid}/mountinfo`, "utf8").includes(basename(base)))
+          return [];
         return [`left a process: ${readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 80)}`];
       } catch {
         // It ended meanwhile.

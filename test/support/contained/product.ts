@@ -18,6 +18,8 @@ export interface CommandEnd {
   /** Everything that the model, the chat and the receipts were sent. */
   readonly told: string;
   readonly isDenied: boolean;
+  /** True when it did not start. */
+  readonly isFailed: boolean;
   readonly containment: string | null;
   readonly receiptId: string | null;
 }
@@ -31,10 +33,12 @@ export interface Product {
   /** Accepts every change of a task that is not decided on its own, then generated files and commits. */
   acceptAll(questId: string): Promise<{ accepted: Change[]; told: string }>;
   undo(questId: string): Promise<void>;
+  hasProposals(questId: string): boolean;
   /** Questions so far. */
   questions(): number;
-  /** Unexpected errors so far. */
-  problems(): readonly string[];
+  /** Unexpected errors since the last call. */
+  takeProblems(): string[];
+
   close(): Promise<void>;
 }
 
@@ -111,6 +115,7 @@ export function createProduct(world: World): Product {
         // The call itself contains the command's text, which is the model's own.
         told: [outcome.text, pieces.join(""), JSON.stringify([outcome.card, card]), JSON.stringify([receipts, changes])].join("\n"),
         isDenied: outcome.card.status === "denied",
+        isFailed: outcome.error !== undefined,
         containment: card.command?.containment ?? null,
         receiptId: outcome.receiptId,
       };
@@ -142,8 +147,9 @@ export function createProduct(world: World): Product {
       await execution.checkpoints.restore({ questId });
       execution.changes.review.discard(questId);
     },
+    hasProposals: (questId) => execution.changes.review.list({ questId, open: true, limit: 1 }).length > 0,
     questions: () => asked,
-    problems: () => problems,
+    takeProblems: () => problems.splice(0),
     async close() {
       await tools.close();
       await sandbox.close();

@@ -167,7 +167,12 @@ function gitIn(cwd: string, home: string, ...commands: readonly (readonly string
   mkdirSync(cwd, { recursive: true });
   const env = {
     ...{ PATH: process.env["PATH"], HOME: home, GIT_CONFIG_NOSYSTEM: "1" },
-    ...{ GIT_AUTHOR_NAME: "Owner", GIT_AUTHOR_EMAIL: "o@example.invalid", GIT_COMMITTER_NAME: "Owner", GIT_COMMITTER_EMAIL: "o@example.invalid" },
+    ...{
+      GIT_AUTHOR_NAME: "Owner",
+      GIT_AUTHOR_EMAIL: "o@example.invalid",
+      GIT_COMMITTER_NAME: "Owner",
+      GIT_COMMITTER_EMAIL: "o@example.invalid",
+    },
   };
   for (const args of commands) execFileSync("git", args, { cwd, stdio: "pipe", env });
 }
