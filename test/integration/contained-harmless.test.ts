@@ -12,7 +12,14 @@ const project: Readonly<Record<string, string>> = {
   "package.json": JSON.stringify({
     name: "acme",
     workspaces: ["packages/*"],
-    scripts: { build: "tsc -b", test: "vitest run", lint: "eslint src", typecheck: "tsc --noEmit", start: "node dist/server.js", dev: "vite" },
+    scripts: {
+      build: "tsc -b",
+      test: "vitest run",
+      lint: "eslint src",
+      typecheck: "tsc --noEmit",
+      start: "node dist/server.js",
+      dev: "vite",
+    },
   }),
   "packages/core/package.json": JSON.stringify({ name: "@acme/core", scripts: { build: "tsc", test: "vitest run" } }),
   "packages/api/package.json": JSON.stringify({ name: "@acme/api", scripts: { build: "tsc", test: "vitest run" } }),

@@ -5,7 +5,7 @@ import { bytePictureOf } from "../tools/byte-tree.ts";
 import { createLeakFinder, type LeakFinder } from "./leaks.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
 import { type Onlooker, startOnlooker } from "./onlooker.ts";
-import { createProduct, type Product } from "./product.ts";
+import { createProduct, type Product, type Told } from "./product.ts";
 import type { HostileCommand } from "./rows.ts";
 import { runsByItself } from "./settings-names.ts";
 import { createWorld, type World } from "./world.ts";
@@ -98,20 +98,18 @@ async function attackOnce({ world, listeners, product, onlooker, leaks, pristine
   // The next command of the task has to start whatever this one left.
   const isTangled = row.kind === "links" || row.kind === "escapes";
   const next = isTangled && product.hasProposals(questId) ? await product.run(questId, "ls -la", timeoutMs) : null;
-  if (next !== null)
-    broken.push(
-      ...leaks.find(next.told),
-      ...(next.containment === null || next.isFailed ? [`the next command did not run: ${next.told.slice(0, 200)}`] : []),
-    );
-  if (end.containment !== "transactional") broken.push(`did not run in a view: ${end.told.slice(0, 200)}`);
-  broken.push(...leaks.find(end.told).map((name) => `the model, the chat or a receipt shows ${name}`));
+  if (next !== null) broken.push(...shownIn(leaks, next.told));
+  if (next !== null && (next.containment === null || next.isFailed))
+    broken.push(`the next command did not run: ${next.told.answer ?? ""}`.slice(0, 300));
+  if (end.containment !== "transactional") broken.push(`did not run in a view: ${end.told.answer ?? ""}`.slice(0, 300));
+  broken.push(...shownIn(leaks, end.told));
   broken.push(...processesOf(world));
   const early = changedBetween(before, workspaceOf(world)).filter((path) => !isOfBranch(path));
   broken.push(...early.map((path) => `changed before it was accepted: ${path}`));
 
   await onlooker.pause();
   const { accepted, told } = await product.acceptAll(questId);
-  broken.push(...leaks.find(told).map((name) => `the review shows ${name}`));
+  broken.push(...shownIn(leaks, told));
   const applied = changedBetween(before, workspaceOf(world));
   broken.push(...applied.filter((path) => runsByItself(path) && !isOfBranch(path)).map((path) => `applied by itself: ${path}`));
   if (applied.length > 0 || accepted.length > 0) await onlooker.look("git");
@@ -134,6 +132,16 @@ async function attackOnce({ world, listeners, product, onlooker, leaks, pristine
     rmSync(world.marker);
   }
   return { id: row.id, isDenied: plain.isDenied, broken: [...new Set(broken)].slice(0, 12), ms: Date.now() - started };
+}
+
+/** The first secret that each text shows. */
+function shownIn(leaks: LeakFinder, told: Told): string[] {
+  return Object.entries(told).flatMap(([where, text]) =>
+    leaks
+      .find(text)
+      .slice(0, 1)
+      .map((name) => `the ${where} shows ${name}`),
+  );
 }
 
 /** The same command in a form that no table of commands recognizes, because the sandbox has to hold without one. */

@@ -13,10 +13,13 @@ import { openMigratedStorage } from "../migrated-storage.ts";
 import { ripgrepPath } from "../tools-fixture.ts";
 import type { World } from "./world.ts";
 
+/** Texts by where they are shown. */
+export type Told = Readonly<Partial<Record<"answer" | "live output" | "card" | "receipts" | "changes" | "review", string>>>;
+
 /** What became of one command. */
 export interface CommandEnd {
-  /** Everything that the model, the chat and the receipts were sent. */
-  readonly told: string;
+  /** Texts that the model, the chat and the receipts were sent. */
+  readonly told: Told;
   readonly isDenied: boolean;
   /** True when it did not start. */
   readonly isFailed: boolean;
@@ -31,7 +34,7 @@ export interface Product {
   /** Runs a command of a task as the model does. The user allows what is asked. */
   run(questId: string, command: string, timeoutMs: number): Promise<CommandEnd>;
   /** Accepts every change of a task that is not decided on its own, then generated files and commits. */
-  acceptAll(questId: string): Promise<{ accepted: Change[]; told: string }>;
+  acceptAll(questId: string): Promise<{ accepted: Change[]; told: Told }>;
   undo(questId: string): Promise<void>;
   hasProposals(questId: string): boolean;
   /** Questions so far. */
@@ -110,10 +113,17 @@ export function createProduct(world: World): Product {
       });
       const card = Object.assign({}, ...cards) as Partial<ToolPart>;
       const receipts = ledger.search({ questId, limit: 500 }).items;
-      const changes = execution.changes.review.list({ questId, limit: maxChanges });
+      // The review has to name a file as it is called; only the user sees it.
+      const changes = execution.changes.review.list({ questId, limit: maxChanges }).map((change) => ({ ...change, path: "" }));
       return {
         // The call itself contains the command's text, which is the model's own.
-        told: [outcome.text, pieces.join(""), JSON.stringify([outcome.card, card]), JSON.stringify([receipts, changes])].join("\n"),
+        told: {
+          answer: outcome.text,
+          "live output": pieces.join(""),
+          card: JSON.stringify([outcome.card, card]),
+          receipts: JSON.stringify(receipts),
+          changes: JSON.stringify(changes),
+        },
         isDenied: outcome.card.status === "denied",
         isFailed: outcome.error !== undefined,
         containment: card.command?.containment ?? null,
@@ -140,8 +150,8 @@ export function createProduct(world: World): Product {
         if (generated !== null)
           await execution.settlement.decideGenerated(questId, "accept").catch((error: unknown) => void texts.push(String(error)));
       }
-      texts.push(execution.changes.review.takeReview(questId).text, JSON.stringify(ledger.search({ questId, limit: 500 }).items));
-      return { accepted, told: texts.join("\n") };
+      texts.push(execution.changes.review.takeReview(questId).text);
+      return { accepted, told: { review: texts.join("\n"), receipts: JSON.stringify(ledger.search({ questId, limit: 500 }).items) } };
     },
     async undo(questId) {
       await execution.checkpoints.restore({ questId });

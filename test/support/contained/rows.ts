@@ -12,8 +12,11 @@ const HostileRow = z.strictObject({
   timeout_ms: z.int().min(1_000).optional(),
   /** True for rows that take long; only the soak runs them. */
   soak: z.boolean().optional(),
-  /** Why the row shows something that is not solved yet. It runs, and its findings are reported, but it does not count as passed. */
-  known: z.string().optional(),
+  /**
+   * What is not solved yet: the start of a finding, with the reason. The row runs and its other findings count, but it does not count as
+   * passed.
+   */
+  known: z.record(z.string(), z.string()).optional(),
 });
 
 const HostileFile = z.strictObject({ kind: z.string(), rows: z.array(HostileRow) });
