@@ -31,7 +31,8 @@ describe("hostile commands at the transactional level, with a user who accepts e
       const isKnown = (one: string): boolean => Object.keys(row.known ?? {}).some((start) => one.startsWith(start));
       harms.push(...broken.filter((one) => !isKnown(one)).map((one) => `${row.id}: ${one}`));
       for (const start of Object.keys(row.known ?? {}))
-        if (!broken.some((one) => one.startsWith(start))) process.stdout.write(`no longer found, so remove its mark: ${row.id}: ${start}\n`);
+        if (!broken.some((one) => one.startsWith(start)))
+          process.stdout.write(`no longer found, so remove its mark: ${row.id}: ${start}\n`);
     }
     expect(harms).toEqual([]);
   });
