@@ -44,7 +44,6 @@ export function runsByItself(path: string): boolean {
     .map((part) => part.replace(/[. ]+$/, "") || part)
     .join("/");
   // What packages bring in their own folders is read by nothing.
-  if (/(^|\/)(node_modules|\.venv)\//.test(folded) && !/(^|\/)\.git(\/|$)/.test(folded) && !/\.pth$|customize\.py$/.test(folded))
-    return false;
+  if (/(^|\/)(node_modules|\.venv)\//.test(folded) && !/(^|\/)\.git(\/|$)/.test(folded)) return false;
   return patterns.some((pattern) => pattern.test(folded));
 }
