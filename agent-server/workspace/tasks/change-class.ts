@@ -1,6 +1,5 @@
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { LayerChange } from "./layer-scan.ts";
+import { type LayerChange, statOf } from "./layer-scan.ts";
 
 /**
  * What happens to a change of a command.
@@ -69,6 +68,15 @@ function isProtected({ path, before, after }: LayerChange, judgeName: ClassDeps[
   return isLink && behindLinks.some((name) => judgeName(`${path}/${name}`) !== null && judgeName(`elsewhere/${name}`) === null);
 }
 
+/** Also true for what cannot be looked at: it may be there. */
+function isThere(path: string): boolean {
+  try {
+    return statOf(path) !== null;
+  } catch {
+    return true;
+  }
+}
+
 /** True when the entry or a folder above it has one of these names. */
 function isBelow(path: string, names: ReadonlySet<string>): boolean {
   return path.split("/").some((part) => names.has(part));
@@ -80,8 +88,7 @@ function isBelow(path: string, names: ReadonlySet<string>): boolean {
  */
 function repositoryFinder(roots: readonly string[]): (path: string) => boolean {
   const known = new Map<string, boolean>();
-  const has = (folder: string, name: string): boolean =>
-    roots.some((root) => lstatSync(join(root, folder, name), { throwIfNoEntry: false }) !== undefined);
+  const has = (folder: string, name: string): boolean => roots.some((root) => isThere(join(root, folder, name)));
   const looksLikeOne = (folder: string): boolean => {
     let found = known.get(folder);
     if (found === undefined) {

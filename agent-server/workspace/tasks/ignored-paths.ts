@@ -1,8 +1,8 @@
-import { lstatSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { findRepository } from "../git/git-repository.ts";
 import { type Git, gitOf, openGit } from "../git/git.ts";
+import { statOf } from "./layer-scan.ts";
 
 /** A path relative to the workspace; whether it is a folder matters, because it may not exist there yet. */
 export interface NamedPath {
@@ -55,9 +55,8 @@ function nestedRepositories(workspace: string): (path: string) => string | null 
     const found = known.get(folder);
     if (found !== undefined) return found;
     const above = ofFolder(parentOf(folder));
-    const stats = above === null ? undefined : lstatSync(join(workspace, folder), { throwIfNoEntry: false });
-    const isRepository =
-      stats?.isDirectory() === true && lstatSync(join(workspace, folder, ".git"), { throwIfNoEntry: false }) !== undefined;
+    const stats = above === null ? null : statOf(join(workspace, folder));
+    const isRepository = stats?.isDirectory() === true && statOf(join(workspace, folder, ".git")) !== null;
     const result = stats?.isSymbolicLink() === true ? null : isRepository ? folder : above;
     known.set(folder, result);
     return result;

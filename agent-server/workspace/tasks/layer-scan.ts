@@ -5,7 +5,10 @@ import { diskPath, fromBytes } from "../byte-path.ts";
 import { errno } from "../file-errors.ts";
 import { temporaryName } from "../file-operations.ts";
 
-/** The entry at a path. `other`: a pipe, socket or device. */
+/** Bytes of the longest path that the system takes, less those of a name that is looked up below it. */
+const maxPathBytes = 4_095 - 255;
+
+/** The entry at a path. `other`: a pipe, socket or device, or a folder so deep that no path names what it contains. */
 export interface LayerEntry {
   readonly kind: "file" | "link" | "folder" | "other";
   /** Permission bits; always the same for links. */
@@ -48,6 +51,7 @@ export async function scanLayer(
 ): Promise<LayerChange[]> {
   const pace = createPace();
   const changes: LayerChange[] = [];
+  const maxBytes = maxPathBytes - Math.max(...[lower, upper, merged].map((folder) => Buffer.byteLength(folder)));
 
   /** @param inLower whether the workspace has a folder at `path`, reached without a link */
   async function visit(path: string, inLower: boolean): Promise<void> {
@@ -63,6 +67,10 @@ export async function scanLayer(
         continue;
       }
       const [before, after] = [was === null ? null : entryOf(was), entryOf(now)];
+      if (Buffer.byteLength(child) > maxBytes) {
+        changes.push({ path: child, before, after: { ...after, kind: "other" } });
+        continue;
+      }
       const wasFolder = before?.kind === "folder";
       if (wasFolder && after.kind !== "folder") await listBelow(child);
       if (before === null || differ(before, after, join(lower, child), join(upper, child))) changes.push({ path: child, before, after });
@@ -126,12 +134,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function statOf(path: string): Stats | null {
+/** An entry; null where there is none, also because a folder above it is no folder. @param path as `fromBytes` names it */
+export function statOf(path: string): Stats | null {
   try {
     return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    // A folder above it no longer exists or is no folder.
-    if (errno(error) === "ENOTDIR") return null;
+    if (errno(error) === "ENOTDIR" || errno(error) === "ELOOP") return null;
     throw error;
   }
 }

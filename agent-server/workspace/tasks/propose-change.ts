@@ -2,6 +2,7 @@ import { readlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Change } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskPath } from "../byte-path.ts";
 import type { Changes } from "../changes/changes.ts";
 import type { WholeContent } from "../changes/whole-changes.ts";
 import { storeEntry } from "../checkpoints/checkpoint-entries.ts";
@@ -43,7 +44,7 @@ export async function proposeChange(deps: ProposeDeps, change: LayerChange, from
   if (after?.kind === "other") return null;
   const file: TargetFile = { absolute: join(deps.workspace, path), display: path, asked: path, inside: true };
   const now: FilePath = { absolute: join(from.upper, path), display: path };
-  const text = isText(before) && isText(after) ? await textChange(deps, file, now, after) : null;
+  const text = isText(before) && isText(after) ? await textChange(deps, file, now, { isNew: before === null, after }) : null;
   if (text !== null) {
     const mode = newMode(before, after);
     const open = deps.changes.overlay(questId, file, text.current);
@@ -64,13 +65,15 @@ async function textChange(
   { files }: ProposeDeps,
   file: TargetFile,
   now: FilePath,
-  after: LayerEntry | null,
+  { isNew, after }: { readonly isNew: boolean; readonly after: LayerEntry | null },
 ): Promise<{ current: CurrentText; text: string | null } | null> {
   let current: CurrentText;
   try {
     current = await files.current(file);
   } catch (error) {
-    if (error instanceof LancelotError && (error.code === "invalid_params" || error.code === "too_large")) return null;
+    // It is denied where the workspace has a link in place of a folder that the task created.
+    const codes: readonly string[] = ["invalid_params", "too_large", ...(isNew ? ["denied"] : [])];
+    if (error instanceof LancelotError && codes.includes(error.code)) return null;
     throw error;
   }
   if (after === null) return { current, text: null };
@@ -102,5 +105,5 @@ function withoutSetuid(content: WholeContent): WholeContent {
 async function contentOf(path: FilePath, entry: LayerEntry | null, objects: ObjectStore): Promise<WholeContent> {
   if (entry === null) return { image: null, size: 0 };
   const { image, size } = await storeEntry(path, objects, true);
-  return entry.kind === "link" ? { image, size, linkTarget: readlinkSync(path.absolute) } : { image, size };
+  return entry.kind === "link" ? { image, size, linkTarget: readlinkSync(diskPath(path.absolute)) } : { image, size };
 }

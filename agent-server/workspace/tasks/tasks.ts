@@ -1,7 +1,5 @@
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { diskPath } from "../byte-path.ts";
 import type { StoredChange } from "../changes/change-store.ts";
 import { createTurns, type Turns } from "../effects/write-turns.ts";
 import { readWhole } from "../file-operations.ts";
@@ -10,7 +8,7 @@ import { encodeText } from "../text/encoding.ts";
 import type { TargetFile } from "../workspace-files.ts";
 import { recoverGenerated } from "./apply-generated.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
-import type { LayerFolders } from "./layer-scan.ts";
+import { type LayerFolders, statOf } from "./layer-scan.ts";
 import { readOwnState, readOwnWork } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
 import { type CommandOrigin, noOutcome, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
@@ -115,7 +113,7 @@ export function createTasks(deps: TasksDeps): Tasks {
   /** Makes the workspace show through where the task has nothing to propose any more. Closes the view. */
   async function closeWithout(view: OverlayView, paths: readonly string[], trees: readonly string[] = []): Promise<void> {
     const { upper } = foldersOf(view);
-    const stale = [...paths, ...trees].filter((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined);
+    const stale = [...paths, ...trees].filter((path) => statOf(join(upper, path)) !== null);
     const opaque: OpaqueFolders = stale.length === 0 ? new Map() : await findOpaque(foldersOf(view), stale);
     await view.close();
     for (const path of stale) await dropFromLayer({ upper, lower: workspace, opaque }, path, trees.includes(path) ? "tree" : "entry");
@@ -129,9 +127,9 @@ export function createTasks(deps: TasksDeps): Tasks {
     const { upper, merged } = foldersOf(view);
     const path = relativeTo(change.path.absolute);
     const content = await proposedContent(change);
-    if (content === null) return false;
+    if (content === null || (content.bytes === null && isBelowNoFolder(merged, path))) return false;
     const own = join(upper, path);
-    const known = lstatSync(own, { throwIfNoEntry: false });
+    const known = statOf(own);
     if (content.bytes === null ? known?.isCharacterDevice() === true : known?.isFile() === true) {
       if (content.bytes === null) return content.isConflict;
       const written = await readWhole({ absolute: own, display: path }, Number.MAX_SAFE_INTEGER);
@@ -152,7 +150,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     const file: TargetFile = { absolute, display, asked: absolute, inside: true };
     const current = await files.current(file);
     const { text, conflict } = changes.overlay(change.questId, file, current);
-    const mode = change.mode ?? (lstatSync(absolute, { throwIfNoEntry: false })?.mode ?? 0o666 & ~process.umask()) & 0o777;
+    const mode = change.mode ?? (statOf(absolute)?.mode ?? 0o666 & ~process.umask()) & 0o777;
     const encoding = current.text === null ? change.encoding : current.encoding;
     return { bytes: text === null ? null : encodeText(text, encoding), mode, isConflict: conflict };
   }
@@ -170,7 +168,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     });
     if (view.wasReset) deps.tasks.save(questId, nothingLeft);
     const { upper } = foldersOf(view);
-    if (decided.some((path) => lstatSync(diskPath(join(upper, path)), { throwIfNoEntry: false }) !== undefined)) {
+    if (decided.some((path) => statOf(join(upper, path)) !== null)) {
       await closeWithout(view, decided);
       view = await openView({ folder, layers: [layer] });
     }
@@ -263,4 +261,10 @@ export function createTasks(deps: TasksDeps): Tasks {
       }
     },
   };
+}
+
+/** True where an entry above the path is no folder, so that the path is gone with its folder. */
+function isBelowNoFolder(root: string, path: string): boolean {
+  const above = path.split("/").slice(0, -1);
+  return above.some((_, index) => statOf(join(root, ...above.slice(0, index + 1)))?.isDirectory() !== true);
 }
