@@ -11,7 +11,7 @@ import { soak } from "./soak.ts";
 const heavy = [
   /\/unit\/(receipts|memory|storage)\//,
   /\/unit\/(.*\/)?(git|effects)[^/]*\.test\.ts$/,
-  /\/integration\/(approvals|context-compaction|deploy-ops|effects|git-traps|host-|hostile|injections|memory|models)[^/]*\.test\.ts$/,
+  /\/integration\/(approvals|context-compaction|effects|git-traps|host-|hostile|injections|memory|models)[^/]*\.test\.ts$/,
   /\/integration\/(quests|receipts|secrets-everywhere|soul-crash|start|storage|terminal|usage|ways|web-ops)[^/]*\.test\.ts$/,
   /\/integration\/tools-(crash|patch-kill|real-sources|verification)\.test\.ts$/,
 ];
