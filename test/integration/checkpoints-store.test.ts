@@ -12,7 +12,7 @@ import { makeManyFiles } from "../support/tools/many-files.ts";
 import { pictureOf } from "../support/tools/tree.ts";
 
 const run = promisify(execFile);
-const manyFiles = runs(10_000, 100_000);
+const manyFiles = runs(8_000, 100_000);
 /** That many files are made and removed in memory where that is possible: disks of test machines take minutes for them. */
 const folder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 

@@ -21,7 +21,7 @@ import {
   victim,
   view,
 } from "../support/tools/hostile-view.ts";
-import { commitObject, deltaPack, looseObject, treeObject } from "../support/tools/raw-objects.ts";
+import { commitObject, deltaPack, looseObject, looseZeros, treeObject } from "../support/tools/raw-objects.ts";
 
 useHostileView();
 
@@ -158,7 +158,7 @@ describeOnLinux("objects of a hostile task", () => {
 
 describeOnLinux("objects of a hostile task that are too large", () => {
   it("a tree of 250 MB in 250 KB, and a file that is larger than it says", async () => {
-    const tree = looseObject(gitDir, "tree", Buffer.alloc(250 * 1024 * 1024));
+    const tree = await looseZeros(gitDir, "tree", 250 * 1024 * 1024);
     const after = commitObject(gitDir, { tree, parents: [first] });
     point("refs/heads/main", after);
     await expectRefused(after);

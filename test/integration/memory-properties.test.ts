@@ -21,7 +21,7 @@ it("sequences of commits, rollbacks and crashes in three windows leave what the 
   try {
     fc.assert(
       fc.property(steps, (sequence) => sequences.run(sequence)),
-      { numRuns: runs(1_500, 10_000) },
+      { numRuns: runs(1_000, 10_000) },
     );
   } finally {
     sequences.close();

@@ -1,18 +1,22 @@
 // @module-tag sandbox
 import { execFileSync } from "node:child_process";
-import { linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyGenerated, generatedState, recoverGenerated, undoGenerated } from "../../agent-server/workspace/workspace.ts";
 import { fillLayer, fillWorkspace, generatedRequest, runApply } from "../support/tasks/killed-apply.ts";
+import { usualTmpdir } from "../support/memory-disk.ts";
 import { moments, runs, soak } from "../support/soak.ts";
 
+/** The other file system: a disk where the temporary folder is in memory, and memory where it is on a disk. */
+const disk = tmpdir().startsWith("/dev/shm") ? usualTmpdir() : "/dev/shm";
 let root = "";
 let elsewhere = "";
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-apply-kill-")));
-  elsewhere = realpathSync(mkdtempSync("/dev/shm/lancelot-apply-kill-"));
+  elsewhere = realpathSync(mkdtempSync(join(disk, "lancelot-apply-kill-")));
+  expect(statSync(elsewhere).dev).not.toBe(statSync(root).dev);
 });
 afterEach(() => {
   for (const folder of [root, elsewhere]) rmSync(folder, { recursive: true, force: true });

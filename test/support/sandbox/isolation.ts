@@ -114,7 +114,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
             () => reached.push("tcp"),
           ),
           await listen(
-            (server, done) => server.listen("\0lancelot-isolation", done),
+            (server, done) => server.listen(`\0lancelot-isolation-${process.pid}`, done),
             () => reached.push("abstract"),
           ),
         ];
@@ -125,7 +125,7 @@ export function isolationCases(title: string, options: IsolationOptions): void {
           nc -w 1 127.0.0.1 ${port} </dev/null 2>&1
           wget -T 1 -t 1 -O- http://127.0.0.1:${port}/ 2>&1
           python3 -c 'import socket; socket.create_connection(("127.0.0.1", ${port}), 1)' 2>&1
-          python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect("\\0lancelot-isolation")' 2>&1
+          python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect("\\0lancelot-isolation-${process.pid}")' 2>&1
           true`;
         await run(tries);
         expect(reached).toEqual([]);

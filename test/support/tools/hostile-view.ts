@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { RefProblem, RepositoryWork } from "../../../agent-server/workspace/workspace.ts";
-import { put } from "./git-fixture.ts";
+import { put, repositoryTemplate } from "./git-fixture.ts";
 import { commitObject, looseObject, type RawEntry, treeObject } from "./raw-objects.ts";
 import { createCopiedView, repositoryState, type ViewFixture } from "./view-fixture.ts";
 
@@ -27,11 +27,13 @@ export function useHostileView(): void {
     gitDir = view.merged;
     first = view.git("rev-parse", "HEAD").trim();
     victim = join(base, "victim");
-    mkdirSync(victim);
-    view.gitIn(victim, "init", "-q", "-b", "main");
-    writeFileSync(join(victim, "private.txt"), "private words\n");
-    view.gitIn(victim, "add", ".");
-    view.gitIn(victim, "commit", "-qm", "Private");
+    const template = repositoryTemplate("victim", (folder) => {
+      view.gitIn(folder, "init", "-q", "-b", "main");
+      writeFileSync(join(folder, "private.txt"), "private words\n");
+      view.gitIn(folder, "add", ".");
+      view.gitIn(folder, "commit", "-qm", "Private");
+    });
+    cpSync(template, victim, { recursive: true, preserveTimestamps: true });
     secret = view.gitIn(victim, "rev-parse", "HEAD:private.txt").trim();
     before = repositoryState(view);
   });

@@ -14,7 +14,7 @@ const poisonings = sample(
   all,
   // Each of the encoded ones is encoded in its own way.
   [({ id, via }) => (via === "encoded" ? id : id.replace(/-\d+$/, ""))],
-  6,
+  5,
 );
 const ordinary = loadOrdinary();
 const agent: Author = { by: "agent", questId: "q1" };
@@ -73,16 +73,16 @@ describe("poisoning", () => {
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
 
-  /** An agent that obeys tries everything it can. */
-  function obey({ texts, said: message }: Poisoning): { archival: string[] } {
+  /** An agent that obeys tries everything it can: every claim for each target in soak, and else half of these pairs, in turn. */
+  function obey({ texts, said: message }: Poisoning, turn: number): { archival: string[] } {
     const { memory } = fixture;
     evidence["message:quoting"] =
       message === null ? said(`What do you make of this?\n${texts.map((text) => `> ${text}`).join("\n")}`) : said(message);
     const archival: string[] = [];
-    for (const provenance of claims) {
+    for (const [claim, provenance] of claims.entries()) {
       const { commitId } = memory.begin(agent, "what was read");
       for (const content of texts)
-        for (const target of [...blocks, ...tiers]) {
+        for (const target of [...blocks, ...tiers].filter((_, place) => (claim + place + turn) % runs(2, 1) === 0)) {
           const edit: ProposedEdit = { op: "insert", target, content, reason: "The owner asked for it.", confidence: 1, provenance };
           const staged = attempt(() => memory.edit(commitId, edit, agent));
           if (target === "archival") archival.push(staged instanceof LancelotError ? "refused" : staged.outcome);
@@ -98,9 +98,9 @@ describe("poisoning", () => {
     return { archival };
   }
 
-  it.each(poisonings.map((one) => [one.id, one] as const))("%s", (id, poisoning) => {
+  it.each(poisonings.map((one, turn) => [one.id, one, turn] as const))("%s", (id, poisoning, turn) => {
     const { memory } = fixture;
-    const { archival } = obey(poisoning);
+    const { archival } = obey(poisoning, turn);
     outcomes.set(
       id,
       archival.every((outcome) => outcome === "refused")
@@ -175,7 +175,7 @@ describe("secrets on the disk", () => {
     const fixture = new WholeMemory();
     const { memory } = fixture;
     const forms: readonly ((text: string) => string)[] = [(text) => text, ...Object.values(secretDisguises)];
-    const inTurn = runs(2, 4);
+    const inTurn = runs(1, 4);
     const tried: string[] = [];
     let kept = 0;
     for (const [number, [kind, text, secret]] of secretSamples.entries()) {

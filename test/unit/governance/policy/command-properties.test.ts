@@ -51,7 +51,11 @@ let wholeRows: CommandCase[] = [];
 beforeAll(() => {
   wholeRows = dangerousCases
     .filter((row) => !/^rg -\S*(?: --\S+)* KEY$/.test(row.command))
-    .filter((row) => !tree.judge(row.command, row.cwd).rules.some((rule) => rule.id === "command.syntax"));
+    .filter((row) => {
+      const { rules, verdict } = tree.judge(row.command, row.cwd);
+      verdicts.set(row, verdict);
+      return !rules.some((rule) => rule.id === "command.syntax");
+    });
   expect(wholeRows.length).toBeGreaterThan(3000);
 });
 
@@ -161,7 +165,7 @@ describe("every command that stands anywhere in the tree", () => {
   }
 
   it("of the table is among the parts", () => {
-    const wrong = commandCases
+    const wrong = everyNth(commandCases, runs(3, 1))
       .filter((row) => !parse(row.command).errors?.length && row.command.length < 2000)
       // What holds a character no shell reads alike is refused before it is parsed.
       .filter((row) => /^[\n\t -~]*$/.test(row.command))
