@@ -64,6 +64,7 @@ export function createProduct(world: World): Product {
   const governance = createGovernance({
     ...{ storage, ledger, redactor, workspace, dataDir, configDir, home, log },
     trusted: true,
+    hasTaskCopy: (questId, absolute) => tools.workspace.hasTaskCopy(questId, absolute),
     posture: "supervised",
     approvalTimeoutSeconds: 60,
     emit(topic, payload) {
