@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
-import { ask, unavailable } from "./engine-call.ts";
+import { ask, EngineSilent, statusOf, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
 import { assertMountable, linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
@@ -23,7 +23,7 @@ export interface PoolDeps extends ContainerDeps {
   readonly changed: () => void;
 }
 
-/** The engine, and one warm container of each kind. */
+/** The engine, one warm container of each kind, and one for each command that runs in a task's view. */
 export interface Pool {
   readonly engine: Engine | null;
   /** An engine that just responded; searches again when it no longer responds. @throws LancelotError `unavailable` */
@@ -35,6 +35,15 @@ export interface Pool {
    * @param egressSocket the proxy's socket, for containers of the kind `network`. @throws LancelotError `unavailable`
    */
   acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer>;
+  /**
+   * A new container for one command in a task's view: a mount that stays would not show what the user changes meanwhile.
+   * @throws LancelotError `unavailable`
+   */
+  startInView(plan: MountPlan, egressSocket: string | null, signal: AbortSignal): Promise<WarmContainer>;
+  /** Removes such a container once its command has ended, and waits until its mounts are gone. Never throws. */
+  endInView(warm: WarmContainer): Promise<void>;
+  /** Folder on this machine for mounts besides the workspace. */
+  readonly folder: string;
   /** Call this when a command in the container has ended. */
   left(warm: WarmContainer): void;
   /** Resolves when a command whose engine failed has ended: killed from here, or with its container, which its engine no longer has. */
@@ -50,6 +59,8 @@ export interface Pool {
 
 /** Pause (ms) between two attempts to end what a failed engine left running. */
 const settleEvery = 1_000;
+/** Timeout for a container to disappear with its mounts, ms. A slow disk delays them. */
+const goneWithin = 20_000;
 /** Timeout for a known engine to respond, ms. */
 const answersWithin = 2_000;
 
@@ -61,12 +72,16 @@ export function createPool(deps: PoolDeps): Pool {
   const ownFolder = join(folder, deps.hostId);
   /** Containers that were retired while commands still run in them. */
   const retired = new Set<WarmContainer>();
+  /** Containers of commands in views. */
+  const inViews = new Set<WarmContainer>();
   const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
+
+  const all = (): WarmContainer[] => [...containers.values(), ...retired, ...inViews];
 
   async function connect(): Promise<Engine> {
     const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
-    const mine = new Set([...containers.values(), ...retired].map(({ id }) => id));
+    const mine = new Set(all().map(({ id }) => id));
     await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
     deps.changed();
     return engine;
@@ -91,23 +106,28 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
+  async function startOn(engine: Engine, plan: MountPlan, egressSocket: string | null, signal?: AbortSignal): Promise<WarmContainer> {
+    const warm = await startContainer(
+      {
+        engine,
+        image: deps.image(),
+        limits: limitsOf(deps.usable()),
+        plan,
+        labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
+        user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
+        platform: deps.platform,
+        egressSocket,
+        folder: ownFolder,
+      },
+      signal,
+    );
+    if (!state.closed) return warm;
+    await warm.remove();
+    throw unavailable("The sandbox is closed.");
+  }
+
   async function start(kind: Kind, plan: MountPlan, egressSocket: string | null): Promise<WarmContainer> {
-    const engine = await reach();
-    const warm = await startContainer({
-      engine,
-      image: deps.image(),
-      limits: limitsOf(deps.usable()),
-      plan,
-      labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
-      user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
-      platform: deps.platform,
-      egressSocket,
-      folder: ownFolder,
-    });
-    if (state.closed) {
-      await warm.remove();
-      throw unavailable("The sandbox is closed.");
-    }
+    const warm = await startOn(await reach(), plan, egressSocket);
     containers.set(kind, warm);
     void warm.supervisor.over.then(() => {
       if (containers.get(kind) === warm) containers.delete(kind);
@@ -159,20 +179,22 @@ export function createPool(deps: PoolDeps): Pool {
     else retired.add(warm);
   }
 
+  function forgetAll(): void {
+    for (const known of [containers, retired, inViews]) known.clear();
+  }
+
   async function removeAll(): Promise<void> {
-    const all = [...containers.values(), ...retired];
-    containers.clear();
-    retired.clear();
-    await Promise.all(all.map((warm) => warm.remove()));
+    const removed = all();
+    forgetAll();
+    await Promise.all(removed.map((warm) => warm.remove()));
     deps.changed();
   }
 
   function lose(engine: Engine): void {
     if (state.engine !== engine) return;
     state.engine = null;
-    for (const warm of [...containers.values(), ...retired]) warm.supervisor.close();
-    containers.clear();
-    retired.clear();
+    for (const warm of all()) warm.supervisor.close();
+    forgetAll();
     engine.close();
     deps.changed();
   }
@@ -197,6 +219,18 @@ export function createPool(deps: PoolDeps): Pool {
         if (engine?.via === warm.engine.via && (await removeContainer(engine.docker.getContainer(warm.id)))) return;
       }
     },
+    folder: ownFolder,
+    async startInView(plan, egressSocket, signal) {
+      const { engine } = state;
+      if (engine === null) throw new EngineSilent("The container engine is not connected.");
+      const warm = await startOn(engine, plan, egressSocket, signal);
+      inViews.add(warm);
+      return warm;
+    },
+    async endInView(warm) {
+      inViews.delete(warm);
+      await removeWholly(warm);
+    },
     left(warm) {
       if (warm.active.size === 0 && retired.delete(warm)) void warm.remove();
     },
@@ -217,6 +251,19 @@ export function createPool(deps: PoolDeps): Pool {
       state.engine = null;
     },
   };
+}
+
+/**
+ * Removes a container and waits until the engine no longer knows it: before that, its mounts may remain, also where the engine confirms
+ * that another removal began. Gives up on an engine that does not respond; no process uses the mounts then.
+ */
+async function removeWholly(warm: WarmContainer): Promise<void> {
+  for (const end = performance.now() + goneWithin; performance.now() < end; await pause(10)) {
+    if (!(await warm.remove()) && warm.engine.gone) return;
+    const found = await ask((abortSignal) => warm.engine.docker.getContainer(warm.id).inspect({ abortSignal })).catch(statusOf);
+    // Null: the engine did not respond.
+    if (found === 404 || found === null) return;
+  }
 }
 
 /** Changes when the proxy's socket was replaced. */
