@@ -8,14 +8,14 @@ import { openOsShell } from "./os-shell.ts";
 import { runIn } from "./run.ts";
 
 /** Commands in the view of a task: they see and change the workspace, and nothing outside of the view notices. */
-export function overlayCases(who: string): void {
+export function overlayCases(who: string, openShell: (fixture: SandboxFixture) => ShellProvider = openOsShell): void {
   describe(`commands in a task's view, ${who}`, () => {
     let fixture: SandboxFixture;
     let shell: ShellProvider;
     const views: OverlayView[] = [];
     beforeAll(() => {
       fixture = createSandboxFixture();
-      shell = openOsShell(fixture);
+      shell = openShell(fixture);
     });
     afterAll(async () => {
       for (const view of views) {
