@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { openContainer } from "../support/engine/container-fixture.ts";
 import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { containerViewCases } from "../support/engine/view-cases.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { overlayCases } from "../support/sandbox/overlay-cases.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
@@ -11,6 +12,7 @@ import { taskCases } from "../support/tasks/task-cases.ts";
 function viewCases(name: string, socket: () => string): void {
   const open = (of: { workspace: string; dataDir: string }) =>
     openContainer({ ...of, protectedPaths: [] }, `unix://${socket()}`, isolationLimits);
+  containerViewCases(`a view in ${name}`, socket);
   overlayCases(`in ${name}`, open);
   taskCases(`commands of a task in ${name}`, open);
 }

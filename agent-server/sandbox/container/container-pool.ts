@@ -258,8 +258,9 @@ export function createPool(deps: PoolDeps): Pool {
  * that another removal began. Gives up on an engine that does not respond; no process uses the mounts then.
  */
 async function removeWholly(warm: WarmContainer): Promise<void> {
+  let isBegun = false;
   for (const end = performance.now() + goneWithin; performance.now() < end; await pause(10)) {
-    if (!(await warm.remove()) && warm.engine.gone) return;
+    isBegun ||= await warm.remove();
     const found = await ask((abortSignal) => warm.engine.docker.getContainer(warm.id).inspect({ abortSignal })).catch(statusOf);
     // Null: the engine did not respond.
     if (found === 404 || found === null) return;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
@@ -55,7 +55,12 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     const remote = whyRemote(engine, deps.platform);
     if (remote !== null) throw unavailable(remote);
     const { sandbox, env, workspace } = deps;
-    const made = await openContainerView({ sandbox, folder, layers, env, owner: ownerOf(workspace), marks: marksOf(engine) });
+    const marks = marksOf(engine);
+    if (marks === "trusted" && storesReferences())
+      throw unavailable(
+        "Overlays of this system refer to renamed folders and changed files instead of storing them, and Podman cannot change that.",
+      );
+    const made = await openContainerView({ sandbox, folder, layers, env, owner: ownerOf(workspace), marks });
     opened.set(made.view, made);
     return made.view;
   }
@@ -123,10 +128,9 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
         });
         if (result.exitCode !== 0) return `A command could not change files in it (${said.trim() || result.ended}).`;
         const [merged, upper] = [view.merged(layer), view.upper(layer)];
-        const isHeldBack = existsSync(join(lower, "sub/old")) && existsSync(join(upper, "sub/new"));
-        return isHeldBack && !existsSync(join(merged, "sub/old"))
-          ? null
-          : "The engine runs on another machine, or stores the changes in another way.";
+        const isHeldBack = existsSync(join(lower, "sub/old")) && !existsSync(join(lower, "sub/new"));
+        const isStored = [upper, merged].every((one) => readdirSync(join(one, "sub")).join() === "new");
+        return isHeldBack && isStored ? null : "The engine runs on another machine, or stores the changes in another way.";
       } catch (error) {
         if (error instanceof LancelotError) return error.message;
         throw error;
@@ -149,6 +153,14 @@ function makeTree(folder: string, { uid, gid }: { uid: number; gid: number }): v
 
 function whyRemote(engine: Engine, platform: NodeJS.Platform): string | null {
   return engine.remote || platform !== "linux" ? "The container engine runs on another machine." : null;
+}
+
+/** True where mounts with `trusted` marks do not store all that was written, unless their options say otherwise. */
+function storesReferences(): boolean {
+  return ["redirect_dir", "metacopy"].some((name) => {
+    const path = `/sys/module/overlay/parameters/${name}`;
+    return existsSync(path) && readFileSync(path, "utf8").trim() !== "N";
+  });
 }
 
 /** Podman of root mounts with its own choice of marks, which only root can read. */
