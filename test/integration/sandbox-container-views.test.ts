@@ -1,21 +1,9 @@
 // @module-tag serial
 import { afterAll, beforeAll, describe } from "vitest";
-import { openContainer } from "../support/engine/container-fixture.ts";
 import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
-import { containerViewCases } from "../support/engine/view-cases.ts";
-import { isolationLimits } from "../support/sandbox/limits.ts";
-import { overlayCases } from "../support/sandbox/overlay-cases.ts";
+import { describeViewsIn } from "../support/engine/view-cases.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
 import { startPodman } from "../support/setup/podman.mjs";
-import { taskCases } from "../support/tasks/task-cases.ts";
-
-function viewCases(name: string, socket: () => string): void {
-  const open = (of: { workspace: string; dataDir: string }) =>
-    openContainer({ ...of, protectedPaths: [] }, `unix://${socket()}`, isolationLimits);
-  containerViewCases(`a view in ${name}`, socket);
-  overlayCases(`in ${name}`, open);
-  taskCases(`commands of a task in ${name}`, open);
-}
 
 const noEngine = skippedWithout("engine");
 describe.skipIf(noEngine !== null)(`views of tasks in Docker${noEngine === null ? "" : ` (skipped: ${noEngine})`}`, () => {
@@ -24,7 +12,7 @@ describe.skipIf(noEngine !== null)(`views of tasks in Docker${noEngine === null 
     engine = await startEngine();
   });
   afterAll(() => engine.stop());
-  viewCases("Docker", () => engine.socket);
+  describeViewsIn("Docker", () => engine.socket);
 });
 
 const noPodman = skippedWithout("podman");
@@ -34,5 +22,5 @@ describe.skipIf(noPodman !== null)(`views of tasks in Podman${noPodman === null 
     podman = await startPodman(smallImage);
   });
   afterAll(() => podman.stop());
-  viewCases("Podman", () => podman.socket);
+  describeViewsIn("Podman", () => podman.socket);
 });

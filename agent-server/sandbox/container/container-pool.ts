@@ -7,9 +7,10 @@ import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.t
 import type { ContainerDeps } from "./container-deps.ts";
 import { ask, EngineSilent, statusOf, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
-import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
+import { labels, removeOrphanedContainers, workName } from "./orphaned-containers.ts";
 import { assertMountable, linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
 import type { HostTermination } from "./host-termination.ts";
+import { createWorkFolders, emptyByEngine, type WorkFolders } from "./work-folders.ts";
 import { removeContainer, startContainer, type WarmContainer } from "./warm-container.ts";
 
 /** Commands with network access have their own container, so that other commands cannot reach the proxy. */
@@ -44,6 +45,7 @@ export interface Pool {
   endInView(warm: WarmContainer): Promise<void>;
   /** Folder on this machine for mounts besides the workspace. */
   readonly folder: string;
+  readonly workFolders: WorkFolders;
   /** Call this when a command in the container has ended. */
   left(warm: WarmContainer): void;
   /** Resolves when a command whose engine failed has ended: killed from here, or with its container, which its engine no longer has. */
@@ -67,6 +69,7 @@ const answersWithin = 2_000;
 export function createPool(deps: PoolDeps): Pool {
   const folder = join(deps.dataDir, "sandbox");
   const data = short(deps.dataDir);
+  const ownLabels = { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) };
   const containers = new Map<Kind, WarmContainer>();
   const starting = new Map<Kind, { readonly fingerprint: string; readonly begun: Promise<WarmContainer> }>();
   const ownFolder = join(folder, deps.hostId);
@@ -76,13 +79,17 @@ export function createPool(deps: PoolDeps): Pool {
   const inViews = new Set<WarmContainer>();
   const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
 
+  const workFolders = createWorkFolders(join(ownFolder, workName), async (left) => {
+    if (state.engine !== null) await emptyByEngine(state.engine, deps.image(), left, ownLabels);
+  });
   const all = (): WarmContainer[] => [...containers.values(), ...retired, ...inViews];
 
   async function connect(): Promise<Engine> {
     const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
     const mine = new Set(all().map(({ id }) => id));
-    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
+    const empty = (left: string) => emptyByEngine(engine, deps.image(), left, ownLabels);
+    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder, empty });
     deps.changed();
     return engine;
   }
@@ -113,7 +120,7 @@ export function createPool(deps: PoolDeps): Pool {
         image: deps.image(),
         limits: limitsOf(deps.usable()),
         plan,
-        labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
+        labels: ownLabels,
         user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
         platform: deps.platform,
         egressSocket,
@@ -220,6 +227,7 @@ export function createPool(deps: PoolDeps): Pool {
       }
     },
     folder: ownFolder,
+    workFolders,
     async startInView(plan, egressSocket, signal) {
       const { engine } = state;
       if (engine === null) throw new EngineSilent("The container engine is not connected.");
@@ -247,6 +255,7 @@ export function createPool(deps: PoolDeps): Pool {
       state.closed = true;
       await Promise.allSettled([...starting.values()].map(({ begun }) => begun));
       await removeAll();
+      await workFolders.close();
       state.engine?.close();
       state.engine = null;
     },

@@ -1,5 +1,3 @@
-import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayView } from "../../workspace/workspace.ts";
 import type { OverlayOptions } from "../overlay/overlay-folders.ts";
@@ -54,26 +52,4 @@ export async function openContainerView(options: OverlayOptions): Promise<Contai
       };
     },
   };
-}
-
-/**
- * Creates the working folder of an engine's mount of a layer, next to the one of this process: an engine of root leaves entries there that
- * only root can remove, and then no other mount can use the folder. @returns its path
- */
-export function makeWorkFolder(layer: string, name: string): string {
-  const path = join(layer, "engine-work", name);
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  return path;
-}
-
-/** Removes the working folder of a mount that is gone. Entries of root stay where this process is not root. */
-export function removeWorkFolder(path: string): void {
-  const own = join(path, "work");
-  try {
-    // The system closes its folders there to everybody.
-    for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // They are empty, and are removed with the task's folder.
-  }
 }

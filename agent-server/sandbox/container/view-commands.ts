@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
@@ -10,7 +9,7 @@ import { notBegun } from "./container-command.ts";
 import type { ContainerDeps } from "./container-deps.ts";
 import type { Engine } from "./container-engine.ts";
 import type { Pool } from "./container-pool.ts";
-import { type ContainerView, makeWorkFolder, openContainerView, removeWorkFolder } from "./container-view.ts";
+import { type ContainerView, openContainerView } from "./container-view.ts";
 import { unavailable } from "./engine-call.ts";
 import { assertPlainPaths, planViewMounts } from "./view-mounts.ts";
 import type { WarmContainer } from "./warm-container.ts";
@@ -75,9 +74,8 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
       throw new LancelotError("invalid_params", "The command's working folder does not exist in the task's files.");
     const engine = await pool.reach();
     const masked = await deps.masked([]);
-    const name = randomBytes(8).toString("hex");
-    const workFolders = new Map(view.layers.map((one) => [one.name, makeWorkFolder(join(view.folder, one.name), name)]));
     mkdirSync(pool.folder, { recursive: true, mode: 0o700 });
+    const workFolders = new Map(view.layers.map((one) => [one.name, pool.workFolders.make()]));
     const plan = planViewMounts({
       ...{ engine, view, workFolders, masked },
       maskOf: (path) => makeMaskFile(pool.folder, path),
@@ -87,7 +85,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     let warm: WarmContainer | null = null;
     const end = async (): Promise<void> => {
       if (warm !== null) await pool.endInView(warm);
-      for (const folder of workFolders.values()) removeWorkFolder(folder);
+      pool.workFolders.remove([...workFolders.values()]);
       await resume();
     };
     let stillRunning: Promise<void> | undefined;

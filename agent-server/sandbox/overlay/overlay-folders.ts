@@ -52,9 +52,17 @@ export function prepareFolders({ folder, layers, owner, marks = "user" }: Omit<O
     own(path);
     return true;
   };
+  // Where a layer is shown below /tmp, an engine of root would create these folders as its own.
+  const makeMountPoint = (above: string, path: string): void => {
+    for (const name of path.split("/")) {
+      above = join(above, name);
+      make(above, 0o755);
+    }
+  };
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   own(folder);
-  make(join(folder, temporaryName), 0o1777);
+  if (make(join(folder, temporaryName), 0o1777))
+    for (const { lower } of layers) if (lower.startsWith("/tmp/")) makeMountPoint(join(folder, temporaryName), lower.slice("/tmp/".length));
   make(join(folder, temporaryName, "home"), 0o700);
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const mark = join(folder, bootFile);

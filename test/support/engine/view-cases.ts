@@ -7,11 +7,22 @@ import { type OverlayView, scanLayer } from "../../../agent-server/workspace/wor
 import { createSandboxFixture, type SandboxFixture } from "../sandbox/fixture.ts";
 import { isolationLimits } from "../sandbox/limits.ts";
 import { put } from "../sandbox/mask-cases.ts";
+import { overlayCases } from "../sandbox/overlay-cases.ts";
 import { type RunOptions, runIn } from "../sandbox/run.ts";
+import { taskCases } from "../tasks/task-cases.ts";
 import { openContainer } from "./container-fixture.ts";
 
-/** Registers the cases of commands in views that only containers have. */
-export function containerViewCases(title: string, socket: () => string): void {
+/** Registers all cases of views of tasks, on a container engine. */
+export function describeViewsIn(name: string, socket: () => string): void {
+  const open = (of: { workspace: string; dataDir: string }) =>
+    openContainer({ ...of, protectedPaths: [] }, `unix://${socket()}`, isolationLimits);
+  containerViewCases(`a view in ${name}`, socket);
+  overlayCases(`in ${name}`, open);
+  taskCases(`commands of a task in ${name}`, open);
+}
+
+/** Registers the cases that only containers have. */
+function containerViewCases(title: string, socket: () => string): void {
   describe(title, () => {
     let fixture: SandboxFixture;
     let shell: ContainerShell;
@@ -41,7 +52,7 @@ export function containerViewCases(title: string, socket: () => string): void {
 
     it("is found by the check, and named", async () => {
       expect(shell.containment()).toBe("watched");
-      expect(await shell.probe()).toMatchObject({ status: "ok" });
+      expect(await shell.probe()).toMatchObject({ status: "ok", nextStep: null });
       expect(shell.containment()).toBe("transactional");
       expect(readdirSync(join(fixture.dataDir, "sandbox")).filter((name) => name.startsWith("try-"))).toEqual([]);
     });
@@ -171,7 +182,7 @@ export function containerViewCases(title: string, socket: () => string): void {
     });
 
     it("has no views where a path contains a separator of mounts, and says so", async () => {
-      const workspace = join(fixture.workspace, "com,ma");
+      const workspace = join(fixture.workspace, "back\\slash");
       mkdirSync(workspace);
       const other = start({ workspace });
       expect(await other.probe()).toMatchObject({ status: "degraded" });

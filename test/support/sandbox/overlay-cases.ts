@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
@@ -18,12 +18,7 @@ export function overlayCases(who: string, openShell: (fixture: SandboxFixture) =
       shell = openShell(fixture);
     });
     afterAll(async () => {
-      for (const view of views) {
-        await view.close();
-        // The system's own folder there is closed to its user, too.
-        const own = join(view.folder, "workspace/work/work");
-        for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
-      }
+      for (const view of views) await view.close();
       await shell.close();
       fixture.close();
     });

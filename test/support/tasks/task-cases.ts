@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Change } from "../../../agent-server/contract/changes.ts";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import { createTaskFolders, createTasks, type Tasks } from "../../../agent-server/workspace/workspace.ts";
+import { removeTree } from "../remove-tree.ts";
 import { runIn } from "../sandbox/run.ts";
 import { createToolsFixture, type ToolsFixture } from "../tools-fixture.ts";
 
@@ -158,7 +159,7 @@ export function taskCases(title: string, openShell: (fixture: ToolsFixture) => S
     it("go on with what is proposed after the host ended, also where the task's files are gone", async () => {
       await run("echo new > a.ts; printf '\\0b' > b.bin");
       expect((await run("cat a.ts", { on: start() })).stdout).toBe("new\n");
-      rmSync(join(fixture.dataDir, "tasks"), { recursive: true, force: true });
+      removeTree(join(fixture.dataDir, "tasks"));
       expect((await run("cat a.ts; wc -c < b.bin", { on: start() })).stdout).toBe("new\n2\n");
       expect(
         open()
