@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
 import { ownerOf } from "../os/command-user.ts";
+import { releaseLayer } from "../overlay/overlay-folders.ts";
 import { makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { notBegun } from "./container-command.ts";
@@ -134,6 +135,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
         throw error;
       } finally {
         await view?.close();
+        for (const { name } of view?.layers ?? []) releaseLayer(join(folder, "task", name));
         rmSync(folder, { recursive: true, force: true });
       }
     },

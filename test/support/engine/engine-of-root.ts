@@ -14,7 +14,7 @@ const reason = skippedWithout("engine");
 export const engineOfRoot: string | null = reason === null ? await start() : null;
 
 async function start(): Promise<string> {
-  const child = spawn(process.execPath, [join(root, "test/support/engine/engine-of-root/main.ts")], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(root, "test/support/engine/engine-of-root/main.ts")], { stdio: ["pipe", "pipe", "ignore"] });
   const [bytes] = (await once(child.stdout, "data")) as [Buffer];
   // Its end is that of this process.
   child.unref();
