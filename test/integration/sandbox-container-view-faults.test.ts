@@ -100,7 +100,7 @@ describe.skipIf(skipped !== null)(
 
     it("loses the container from outside: what the command wrote is there, and the next one runs", async () => {
       const view = await open();
-      const running = run(view, `${tick}`);
+      const running = run(view, tick);
       await until("it ticks", () => existsSync(join(view.upper(layer()), "ticks")));
       for (const { Id } of await ourContainers(docker)) await docker.getContainer(Id).remove({ force: true });
       expect((await running).result).toMatchObject({ ended: "lost" });

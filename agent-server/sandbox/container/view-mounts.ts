@@ -8,9 +8,8 @@ import type { Engine } from "./container-engine.ts";
 import { type MountPlan, mountMasks, withoutLinks } from "./container-mounts.ts";
 import { unavailable } from "./engine-call.ts";
 
-/** Separators of mount options and of Podman's volumes, and control characters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: names of files can contain them.
-const separators = /[,:\\"\u0000-\u001f]/;
+/** Separators of mount options and of Podman's volumes. */
+const separators = /[,:\\"\n\r\t]/;
 
 export interface ViewMountDeps {
   readonly engine: Pick<Engine, "name">;
@@ -30,7 +29,7 @@ export function assertPlainPaths({ folder, layers }: Pick<OverlayView, "folder" 
   for (const path of [folder, ...layers.map(({ lower }) => lower)])
     if (separators.test(path))
       throw unavailable(
-        `Container engines cannot show ${path} copy-on-write, because its name contains a comma, colon, quote or backslash.`,
+        `Container engines cannot show ${path} copy-on-write, because its name contains a comma, colon, quote, backslash, tab or line end.`,
       );
 }
 

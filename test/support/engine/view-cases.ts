@@ -68,22 +68,20 @@ function containerViewCases(title: string, socket: () => string): void {
         "rm -r old && mkdir old && echo new > old/a.txt; mv renamed moved; chmod 755 mode.sh; ln -s mode.sh link; mkfifo pipe; touch README.md",
       );
       expect(ran).toMatchObject({ stderr: "", result: { ended: "exit", exitCode: 0 } });
-      const kinds = (await scan(view)).map(({ path, before, after }) => [path, before?.kind ?? null, after?.kind ?? null]);
-      expect(kinds.toSorted()).toEqual(
-        [
-          ["link", null, "link"],
-          ["mode.sh", "file", "file"],
-          ["moved", null, "folder"],
-          ["moved/deep", null, "folder"],
-          ["moved/deep/c.txt", null, "file"],
-          ["old/a.txt", "file", "file"],
-          ["old/b.txt", "file", null],
-          ["pipe", null, "other"],
-          ["renamed", "folder", null],
-          ["renamed/deep", "folder", null],
-          ["renamed/deep/c.txt", "file", null],
-        ].toSorted(),
-      );
+      const kinds = (await scan(view)).map(({ path, before, after }) => `${path}: ${before?.kind} > ${after?.kind}`);
+      expect(kinds.toSorted()).toEqual([
+        "link: undefined > link",
+        "mode.sh: file > file",
+        "moved/deep/c.txt: undefined > file",
+        "moved/deep: undefined > folder",
+        "moved: undefined > folder",
+        "old/a.txt: file > file",
+        "old/b.txt: file > undefined",
+        "pipe: undefined > other",
+        "renamed/deep/c.txt: file > undefined",
+        "renamed/deep: folder > undefined",
+        "renamed: folder > undefined",
+      ]);
       expect(readdirSync(inside("old")).toSorted()).toEqual(["a.txt", "b.txt"]);
     });
 
