@@ -1,4 +1,5 @@
 // @module-tag serial
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Dockerode from "dockerode";
@@ -12,6 +13,7 @@ import { createSandboxFixture, type SandboxFixture } from "../support/sandbox/fi
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { type RunOptions, runIn, until } from "../support/sandbox/run.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
+import { projectNode, root } from "../support/setup/project.mjs";
 
 const skipped = skippedWithout("engine");
 
@@ -145,6 +147,24 @@ describe.skipIf(skipped !== null)(
       const next = openContainer(fixture, `unix://${engine.socket}`, isolationLimits);
       expect(await changed(await open(next))).toEqual(["ticks"]);
       await next.close();
+    });
+
+    it("goes on where a host was killed: its container ends, and the next host finds what the command wrote", async () => {
+      const script = join(root, "test/support/engine/container-host/main.ts");
+      const folder = join(fixture.dataDir, "tasks/one");
+      const words = [fixture.workspace, fixture.dataDir, `unix://${engine.socket}`, "host_killed", tick, folder];
+      const killed = spawn(projectNode(), [script, ...words], { stdio: "ignore" });
+      const ticks = join(folder, "workspace/upper/ticks");
+      await until("it ticks", () => existsSync(ticks));
+      const gone = new Promise((resolve) => killed.once("exit", resolve));
+      killed.kill("SIGKILL");
+      await gone;
+      const view = await open();
+      expect(await ourContainers(docker)).toEqual([]);
+      expect(layersInUse()).toBe(false);
+      const { size } = statSync(ticks);
+      expect(await changed(view)).toEqual(["ticks"]);
+      expect(await run(view, "sleep 0.3; wc -c < ticks")).toMatchObject({ stdout: `${size}\n` });
     });
 
     it("of another machine has no views, and says so; commands run as before", async () => {
