@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type Dockerode from "dockerode";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
@@ -40,7 +41,12 @@ export interface Pool {
    * A new container for one command in a task's view: a mount that stays would not show what the user changes meanwhile.
    * @throws LancelotError `unavailable`
    */
-  startInView(plan: MountPlan, egressSocket: string | null, signal: AbortSignal): Promise<WarmContainer>;
+  startInView(plan: MountPlan, folder: string, egressSocket: string | null, signal: AbortSignal): Promise<WarmContainer>;
+  /**
+   * Removes containers that still show the files of a task, by its folder: those of a host that ended a moment ago.
+   * @throws LancelotError `unavailable`
+   */
+  freeTask(folder: string): Promise<Engine>;
   /** Removes such a container once its command has ended, and waits until its mounts are gone. Never throws. */
   endInView(warm: WarmContainer): Promise<void>;
   /** Folder on this machine for mounts besides the workspace. */
@@ -113,20 +119,25 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
-  async function startOn(engine: Engine, plan: MountPlan, egressSocket: string | null, signal?: AbortSignal): Promise<WarmContainer> {
+  async function startOn(
+    engine: Engine,
+    plan: MountPlan,
+    egressSocket: string | null,
+    more: { readonly task?: string; readonly signal?: AbortSignal } = {},
+  ): Promise<WarmContainer> {
     const warm = await startContainer(
       {
         engine,
         image: deps.image(),
         limits: limitsOf(deps.usable()),
         plan,
-        labels: ownLabels,
+        labels: { ...ownLabels, ...(more.task === undefined ? {} : { [labels.task]: more.task }) },
         user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
         platform: deps.platform,
         egressSocket,
         folder: ownFolder,
       },
-      signal,
+      more.signal,
     );
     if (!state.closed) return warm;
     await warm.remove();
@@ -228,16 +239,24 @@ export function createPool(deps: PoolDeps): Pool {
     },
     folder: ownFolder,
     workFolders,
-    async startInView(plan, egressSocket, signal) {
+    async freeTask(task) {
+      const engine = await reach();
+      const filters = { label: [`${labels.task}=${short(task)}`] };
+      const left = await ask((abortSignal) => engine.docker.listContainers({ all: true, filters, abortSignal }));
+      await Promise.all(left.map(({ Id }) => removeWholly(engine.docker.getContainer(Id))));
+      return engine;
+    },
+    async startInView(plan, task, egressSocket, signal) {
       const { engine } = state;
       if (engine === null) throw new EngineSilent("The container engine is not connected.");
-      const warm = await startOn(engine, plan, egressSocket, signal);
+      const warm = await startOn(engine, plan, egressSocket, { task: short(task), signal });
       inViews.add(warm);
       return warm;
     },
     async endInView(warm) {
       inViews.delete(warm);
-      await removeWholly(warm);
+      warm.supervisor.close();
+      await removeWholly(warm.engine.docker.getContainer(warm.id));
     },
     left(warm) {
       if (warm.active.size === 0 && retired.delete(warm)) void warm.remove();
@@ -266,11 +285,11 @@ export function createPool(deps: PoolDeps): Pool {
  * Removes a container and waits until the engine no longer knows it: before that, its mounts may remain, also where the engine confirms
  * that another removal began. Gives up on an engine that does not respond; no process uses the mounts then.
  */
-async function removeWholly(warm: WarmContainer): Promise<void> {
+async function removeWholly(container: Dockerode.Container): Promise<void> {
   let isBegun = false;
   for (const end = performance.now() + goneWithin; performance.now() < end; await pause(10)) {
-    isBegun ||= await warm.remove();
-    const found = await ask((abortSignal) => warm.engine.docker.getContainer(warm.id).inspect({ abortSignal })).catch(statusOf);
+    isBegun ||= await removeContainer(container);
+    const found = await ask((abortSignal) => container.inspect({ abortSignal })).catch(statusOf);
     // Null: the engine did not respond.
     if (found === 404 || found === null) return;
   }

@@ -5,8 +5,13 @@ import { ask } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 import { removeContainer } from "./warm-container.ts";
 
-/** Labels of Lancelot's containers: data folder, host and workspace. */
-export const labels = { data: "lancelot.data", host: "lancelot.host", workspace: "lancelot.workspace" } as const;
+/** Labels of Lancelot's containers: data folder, host and workspace, and the folder of the task that it shows. */
+export const labels = {
+  data: "lancelot.data",
+  host: "lancelot.host",
+  workspace: "lancelot.workspace",
+  task: "lancelot.task",
+} as const;
 
 export interface OrphanCleanupDeps {
   readonly engine: Engine;

@@ -50,8 +50,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
 
   async function open({ folder, layers }: Parameters<ViewCommands["open"]>[0]): Promise<OverlayView> {
     assertPlainPaths({ folder, layers });
-    // Also removes what a host that is gone left mounted.
-    const engine = await pool.reach();
+    const engine = await pool.freeTask(folder);
     const remote = whyRemote(engine, deps.platform);
     if (remote !== null) throw unavailable(remote);
     const { sandbox, env, workspace } = deps;
@@ -91,7 +90,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     };
     let stillRunning: Promise<void> | undefined;
     try {
-      warm = await pool.startInView(plan, egressSocket, signal);
+      warm = await pool.startInView(plan, view.folder, egressSocket, signal);
       const result = await work(warm);
       // Until then, the layers belong to the container.
       stillRunning = result.stillRunning?.then(end);
