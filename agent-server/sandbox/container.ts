@@ -3,12 +3,14 @@ import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
+import type { Engine } from "./container/container-engine.ts";
 import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
 import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
+import { createViewCommands } from "./container/view-commands.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
 import type { EgressGrant } from "./egress.ts";
 import { proxyEnvironment } from "./command-environment.ts";
@@ -27,16 +29,25 @@ export interface ContainerShell extends ShellProvider {
   onChange(listener: () => void): () => void;
 }
 
+const shellId = "container";
 /** Maximum number of commands that start at the same time. */
 const startingAtOnce = 8;
 
-/** Runs commands in a warm container per workspace, on the user's own container engine (requirement T2). */
+/**
+ * Runs commands on the user's own container engine (requirement T2): in a warm container per workspace, and in a new one for each command in
+ * a task's view.
+ */
 export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const image: SandboxState["image"] = { name: "", source: "shipped", state: "unknown", bytes: null, message: null };
   const state = { building: null as AbortController | null, closed: false };
   const changes = createListeners();
   const starting = createLimit(startingAtOnce);
   const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
+  const views = createViewCommands({ ...deps, pool, sandbox: shellId });
+  /** Why the workspace cannot be shown copy-on-write, as of the last probe; null where it can. */
+  let noViews: string | null = "The sandbox was not checked yet.";
+  /** The engine that showed it, which is not tried again. */
+  let triedEngine: Engine | null = null;
 
   function usable(): SandboxSettings {
     const { value: settings, problem } = deps.settings.read();
@@ -70,6 +81,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   }
 
   async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
+    const { view } = command;
+    if (view !== undefined)
+      return views.run({ ...command, view }, grant?.socketPath ?? null, (warm) => runIn(warm, view.folder, command, cwd, grant));
     const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
@@ -78,22 +92,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       if (error instanceof EngineSilent && !command.signal.aborted && pool.engine !== null) pool.lose(pool.engine);
       throw error;
     }
-    if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
-    if (grant !== null && !warm.forwards)
-      throw unavailable(
-        "The image has no socat, node or python3, so its commands cannot use the network. To build one that can, run Lancelot: Build Sandbox Image.",
-      );
-    const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
     try {
-      return await runCommand(
-        {
-          ...{ warm, cwd, env, starting, workspace: deps.workspace, workspaceBytes: usable().workspace_bytes },
-          // Elsewhere, containers run in a virtual machine.
-          hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
-          settle: (host) => pool.settle(warm, host),
-        },
-        command,
-      );
+      return await runIn(warm, deps.workspace, command, cwd, grant);
     } catch (error) {
       if (error instanceof NotRunning) {
         pool.discard(kind, warm);
@@ -103,6 +103,38 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     } finally {
       pool.left(warm);
     }
+  }
+
+  /** @param written the folder in which the command's files count */
+  async function runIn(
+    warm: WarmContainer,
+    written: string,
+    command: ShellCommand,
+    cwd: string,
+    grant: EgressGrant | null,
+  ): Promise<ShellResult> {
+    if (state.building === null && image.state !== "ready") showImage({ state: "ready", message: null });
+    if (grant !== null && !warm.forwards)
+      throw unavailable(
+        "The image has no socat, node or python3, so its commands cannot use the network. To build one that can, run Lancelot: Build Sandbox Image.",
+      );
+    const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
+    return runCommand(
+      {
+        ...{ warm, cwd, env, starting, workspace: written, workspaceBytes: usable().workspace_bytes },
+        // Elsewhere, containers run in a virtual machine.
+        hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
+        settle: (host) => pool.settle(warm, host),
+      },
+      command,
+    );
+  }
+
+  /** Learns whether commands can run in views, with a real one. */
+  async function tryViews(engine: Engine, signal: AbortSignal | undefined): Promise<void> {
+    if (engine === triedEngine) return;
+    noViews = await views.try(run, signal);
+    triedEngine = noViews === null ? engine : null;
   }
 
   async function build(signal?: AbortSignal): Promise<void> {
@@ -129,6 +161,27 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
+  async function run(command: ShellCommand): Promise<ShellResult> {
+    if (state.closed) throw unavailable("The sandbox is closed.");
+    if (command.signal.aborted) return notBegun();
+    const way = relative(deps.workspace, command.cwd);
+    const isOutside = way === ".." || way.startsWith(`..${sep}`);
+    // A view has its own layers.
+    if (command.view === undefined && (isOutside || !statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory()))
+      throw new LancelotError("invalid_params", "The working folder of the command is not in the workspace.");
+    const cwd = insidePath(command.cwd, deps.platform);
+    try {
+      return await attempt(command, cwd).catch((error: unknown) => {
+        // The container was removed externally. The command has not started, so a new container can run it.
+        if (error instanceof NotRunning) return attempt(command, cwd);
+        throw error;
+      });
+    } catch (error) {
+      if (command.signal.aborted && (error instanceof EngineSilent || error instanceof NotRunning)) return notBegun();
+      throw asUnavailable(error);
+    }
+  }
+
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
     status,
     message,
@@ -137,11 +190,18 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   });
 
   return {
-    id: "container",
+    id: shellId,
     title: "Container",
     place: "container",
     version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
-    containment: () => "watched",
+    containment: () => (noViews === null ? "transactional" : "watched"),
+    openView: async (task) => {
+      try {
+        return await views.open(task);
+      } catch (error) {
+        throw asUnavailable(error);
+      }
+    },
 
     async probe(signal) {
       try {
@@ -159,6 +219,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
           );
         // Only mounting shows whether a remote engine can access this workspace.
         if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
+        await tryViews(engine, signal);
         if (found.outdated)
           return health("degraded", "The Dockerfile has changed since the image was built.", "Run Lancelot: Build Sandbox Image.");
         if (engine.unenforced.length > 0)
@@ -167,31 +228,18 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             `The container engine cannot limit ${engine.unenforced.join(" and ")}.`,
             "Use an engine with cgroups: Docker, or Podman with cgroup v2.",
           );
-        return health("ok", `Commands run in a container (${engine.name} ${engine.version}).`, null);
+        return health(
+          noViews === null || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
+          `Commands run in a container (${engine.name} ${engine.version}).${noViews === null ? "" : ` Their changes are not held back until you accept them: ${noViews}`}`,
+          null,
+        );
       } catch (error) {
         const said = asUnavailable(error).message;
         return health("down", said, "Fix this, then run Lancelot: Restart Sandbox.");
       }
     },
 
-    async run(command) {
-      if (state.closed) throw unavailable("The sandbox is closed.");
-      if (command.signal.aborted) return notBegun();
-      const way = relative(deps.workspace, command.cwd);
-      if (way === ".." || way.startsWith(`..${sep}`) || !statSync(command.cwd, { throwIfNoEntry: false })?.isDirectory())
-        throw new LancelotError("invalid_params", "The working folder of the command is not in the workspace.");
-      const cwd = insidePath(command.cwd, deps.platform);
-      try {
-        return await attempt(command, cwd).catch((error: unknown) => {
-          // The container was removed externally. The command has not started, so a new container can run it.
-          if (error instanceof NotRunning) return attempt(command, cwd);
-          throw error;
-        });
-      } catch (error) {
-        if (command.signal.aborted && (error instanceof EngineSilent || error instanceof NotRunning)) return notBegun();
-        throw asUnavailable(error);
-      }
-    },
+    run,
 
     state() {
       const { engine } = pool;

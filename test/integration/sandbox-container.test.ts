@@ -343,6 +343,15 @@ describe.skipIf(skipped !== null)(`the container sandbox${skipped === null ? "" 
       expect(heard[0]).toBe("CONNECT example.org:443 HTTP/1.1");
       expect(revoked).toBe(1);
       expect((await runIn(shell, fixture.workspace, ask)).stdout).toBe("\nnonce\n");
+      const view = await shell.openView?.({
+        folder: join(fixture.dataDir, "tasks/network"),
+        layers: [{ name: "workspace", lower: fixture.workspace }],
+      });
+      if (view === undefined) throw new Error("The sandbox has no views.");
+      expect((await runIn(shell, fixture.workspace, ask, { network: true, view })).stdout).toContain("403 Forbidden");
+      expect((await runIn(shell, fixture.workspace, ask, { view })).stdout).toBe("\nnonce\n");
+      expect(revoked).toBe(2);
+      await view.close();
       server.close();
       rmSync(folder, { recursive: true });
     });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, lstatSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, lstatSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,6 +14,7 @@ import type { Storage } from "../../agent-server/storage/storage.ts";
 import { openMigratedStorage } from "./migrated-storage.ts";
 import { workspaceMigrations } from "../../agent-server/workspace/workspace.ts";
 import type { Tool } from "../../agent-server/tools/tool.ts";
+import { removeTree } from "./remove-tree.ts";
 import { type ComposedTools, composeTools, type GivenTools } from "./compose-tools.ts";
 import type { ToolCall, ToolOutcome } from "../../agent-server/tools/tools.ts";
 
@@ -168,7 +169,7 @@ export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixt
     close() {
       tools.routing.close();
       storage.close();
-      if (options.base === undefined) rmSync(base, { recursive: true, force: true });
+      if (options.base === undefined) removeTree(base);
     },
   };
 }

@@ -38,6 +38,8 @@ const Info = z.object({
   OSType: z.string().optional(),
   NCPU: z.number().optional(),
   SecurityOptions: z.array(z.string()).nullish(),
+  /** Of Podman, which does not name it in its security options. */
+  Rootless: z.boolean().optional(),
   MemoryLimit: z.boolean().optional(),
   SwapLimit: z.boolean().optional(),
   PidsLimit: z.boolean().optional(),
@@ -93,7 +95,7 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
       version: version.Version,
       via: endpoint.via,
       remote: address.kind === "ssh" || (address.kind === "tcp" && !isLoopback(address.host)),
-      rootless: options.some((option) => option.includes("rootless")),
+      rootless: info.Rootless === true || options.some((option) => option.includes("rootless")),
       remapped: options.some((option) => option.includes("name=userns")),
       cpus: info.NCPU ?? 1,
       unenforced: [

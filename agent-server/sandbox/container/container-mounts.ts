@@ -27,6 +27,8 @@ export interface MountPlan {
   readonly bound: readonly { readonly source: string; readonly target: string }[];
   /** Paths inside the container that show something else of this machine. */
   readonly masks: readonly { readonly source: string; readonly target: string }[];
+  /** One of the mounts is /tmp; otherwise it is in memory. */
+  readonly hasTemporaryFolder: boolean;
   /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */
   readonly fingerprint: string;
 }
@@ -89,22 +91,37 @@ export function planMounts(deps: MountDeps): MountPlan {
     .map((mask) => ({ ...mask, target: insidePath(mask.path, deps.platform) }));
   const replaced = new Set(masks.map(({ path }) => path));
   const bound = [...plan].filter(([path]) => isVisible(path) && !replaced.has(path)).toSorted(([a], [b]) => a.length - b.length);
-  const needsBind = ({ path }: { path: string }) => /[",\n\r]/.test(path) && !path.includes(":");
+  const shown = mountMasks(masks);
   return {
     mounts: [
       ...roots.map((root) => bind(root, false)),
       ...bound.map(([path, { kind }]) => bind(path, kind === "readonly")),
-      ...masks.filter((mask) => !needsBind(mask)).map(({ source, target }) => ({ ...bind(source, true), Target: target })),
+      ...shown.mounts,
     ],
-    binds: masks.filter(needsBind).map(({ source, target }) => `${source}:${target}:ro`),
+    binds: shown.binds,
     bound: [...roots, ...bound.map(([path]) => path)].map((source) => ({ source, target: insidePath(source, deps.platform) })),
     masks,
+    hasTemporaryFolder: false,
     // A masked file that is replaced loses its mask, and one that changed has another, so the container must be started again.
     fingerprint: JSON.stringify([
       roots.map(identity),
       bound.map(([path, { kind, id }]) => [path, kind, id]),
       masks.map(({ path, source }) => [path, identity(path), source]),
     ]),
+  };
+}
+
+/** Read-only mounts of what is shown in place of masked files and folders. */
+export function mountMasks(masks: MountPlan["masks"]): Pick<MountPlan, "mounts" | "binds"> {
+  const needsBind = ({ target }: { target: string }) => /[",\n\r]/.test(target) && !target.includes(":");
+  return {
+    mounts: masks
+      .filter((mask) => !needsBind(mask))
+      .map(({ source, target }) => ({
+        ...{ Type: "bind" as const, Source: source, Target: target, ReadOnly: true },
+        BindOptions: { Propagation: "rprivate" },
+      })),
+    binds: masks.filter(needsBind).map(({ source, target }) => `${source}:${target}:ro`),
   };
 }
 
@@ -140,7 +157,7 @@ const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev}:$
  * A file or folder below `root` that is reached without a link, and the folders between. The engine follows links of this machine, so
  * mounting a link could expose files outside the workspace. A folder whose permissions hide its content stands for everything in it.
  */
-function withoutLinks(root: string, path: string): { path: string; id: string; above: { path: string; id: string }[] } | null {
+export function withoutLinks(root: string, path: string): { path: string; id: string; above: { path: string; id: string }[] } | null {
   const target = resolve(root, path);
   if (target === root || !isBelow(root, target)) return null;
   const parts = relative(root, target).split(sep);

@@ -2,14 +2,16 @@ import { createHash } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type Dockerode from "dockerode";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
-import { ask, unavailable } from "./engine-call.ts";
+import { ask, EngineSilent, statusOf, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
-import { labels, removeOrphanedContainers } from "./orphaned-containers.ts";
+import { labels, removeOrphanedContainers, workName } from "./orphaned-containers.ts";
 import { assertMountable, linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
 import type { HostTermination } from "./host-termination.ts";
+import { createWorkFolders, emptyByEngine, type WorkFolders } from "./work-folders.ts";
 import { removeContainer, startContainer, type WarmContainer } from "./warm-container.ts";
 
 /** Commands with network access have their own container, so that other commands cannot reach the proxy. */
@@ -23,7 +25,7 @@ export interface PoolDeps extends ContainerDeps {
   readonly changed: () => void;
 }
 
-/** The engine, and one warm container of each kind. */
+/** The engine, one warm container of each kind, and one for each command that runs in a task's view. */
 export interface Pool {
   readonly engine: Engine | null;
   /** An engine that just responded; searches again when it no longer responds. @throws LancelotError `unavailable` */
@@ -35,6 +37,21 @@ export interface Pool {
    * @param egressSocket the proxy's socket, for containers of the kind `network`. @throws LancelotError `unavailable`
    */
   acquire(kind: Kind, egressSocket: string | null): Promise<WarmContainer>;
+  /**
+   * A new container for one command in a task's view: a mount that stays would not show what the user changes meanwhile.
+   * @throws LancelotError `unavailable`
+   */
+  startInView(plan: MountPlan, folder: string, egressSocket: string | null, signal: AbortSignal): Promise<WarmContainer>;
+  /**
+   * Removes containers that still show the files of a task, by its folder: those of a host that ended a moment ago.
+   * @throws LancelotError `unavailable`
+   */
+  freeTask(folder: string): Promise<Engine>;
+  /** Removes such a container once its command has ended, and waits until its mounts are gone. Never throws. */
+  endInView(warm: WarmContainer): Promise<void>;
+  /** Folder on this machine for mounts besides the workspace. */
+  readonly folder: string;
+  readonly workFolders: WorkFolders;
   /** Call this when a command in the container has ended. */
   left(warm: WarmContainer): void;
   /** Resolves when a command whose engine failed has ended: killed from here, or with its container, which its engine no longer has. */
@@ -50,24 +67,35 @@ export interface Pool {
 
 /** Pause (ms) between two attempts to end what a failed engine left running. */
 const settleEvery = 1_000;
+/** Timeout for a container to disappear with its mounts, ms. A slow disk delays them. */
+const goneWithin = 20_000;
 /** Timeout for a known engine to respond, ms. */
 const answersWithin = 2_000;
 
 export function createPool(deps: PoolDeps): Pool {
   const folder = join(deps.dataDir, "sandbox");
   const data = short(deps.dataDir);
+  const ownLabels = { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) };
   const containers = new Map<Kind, WarmContainer>();
   const starting = new Map<Kind, { readonly fingerprint: string; readonly begun: Promise<WarmContainer> }>();
   const ownFolder = join(folder, deps.hostId);
   /** Containers that were retired while commands still run in them. */
   const retired = new Set<WarmContainer>();
+  /** Containers of commands in views. */
+  const inViews = new Set<WarmContainer>();
   const state = { engine: null as Engine | null, connecting: null as Promise<Engine> | null, closed: false };
+
+  const workFolders = createWorkFolders(join(ownFolder, workName), async (left) => {
+    if (state.engine !== null) await emptyByEngine(state.engine, deps.image(), left, ownLabels);
+  });
+  const all = (): WarmContainer[] => [...containers.values(), ...retired, ...inViews];
 
   async function connect(): Promise<Engine> {
     const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
-    const mine = new Set([...containers.values(), ...retired].map(({ id }) => id));
-    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder });
+    const mine = new Set(all().map(({ id }) => id));
+    const empty = (left: string) => emptyByEngine(engine, deps.image(), left, ownLabels);
+    await removeOrphanedContainers({ engine, hostId: deps.hostId, data, hostAlive: deps.hostAlive, mine, folder, empty });
     deps.changed();
     return engine;
   }
@@ -91,23 +119,33 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
+  async function startOn(
+    engine: Engine,
+    plan: MountPlan,
+    egressSocket: string | null,
+    more: { readonly task?: string; readonly signal?: AbortSignal } = {},
+  ): Promise<WarmContainer> {
+    const warm = await startContainer(
+      {
+        engine,
+        image: deps.image(),
+        limits: limitsOf(deps.usable()),
+        plan,
+        labels: { ...ownLabels, ...(more.task === undefined ? {} : { [labels.task]: more.task }) },
+        user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
+        platform: deps.platform,
+        egressSocket,
+        folder: ownFolder,
+      },
+      more.signal,
+    );
+    if (!state.closed) return warm;
+    await warm.remove();
+    throw unavailable("The sandbox is closed.");
+  }
+
   async function start(kind: Kind, plan: MountPlan, egressSocket: string | null): Promise<WarmContainer> {
-    const engine = await reach();
-    const warm = await startContainer({
-      engine,
-      image: deps.image(),
-      limits: limitsOf(deps.usable()),
-      plan,
-      labels: { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) },
-      user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
-      platform: deps.platform,
-      egressSocket,
-      folder: ownFolder,
-    });
-    if (state.closed) {
-      await warm.remove();
-      throw unavailable("The sandbox is closed.");
-    }
+    const warm = await startOn(await reach(), plan, egressSocket);
     containers.set(kind, warm);
     void warm.supervisor.over.then(() => {
       if (containers.get(kind) === warm) containers.delete(kind);
@@ -159,20 +197,22 @@ export function createPool(deps: PoolDeps): Pool {
     else retired.add(warm);
   }
 
+  function forgetAll(): void {
+    for (const known of [containers, retired, inViews]) known.clear();
+  }
+
   async function removeAll(): Promise<void> {
-    const all = [...containers.values(), ...retired];
-    containers.clear();
-    retired.clear();
-    await Promise.all(all.map((warm) => warm.remove()));
+    const removed = all();
+    forgetAll();
+    await Promise.all(removed.map((warm) => warm.remove()));
     deps.changed();
   }
 
   function lose(engine: Engine): void {
     if (state.engine !== engine) return;
     state.engine = null;
-    for (const warm of [...containers.values(), ...retired]) warm.supervisor.close();
-    containers.clear();
-    retired.clear();
+    for (const warm of all()) warm.supervisor.close();
+    forgetAll();
     engine.close();
     deps.changed();
   }
@@ -197,6 +237,27 @@ export function createPool(deps: PoolDeps): Pool {
         if (engine?.via === warm.engine.via && (await removeContainer(engine.docker.getContainer(warm.id)))) return;
       }
     },
+    folder: ownFolder,
+    workFolders,
+    async freeTask(task) {
+      const engine = await reach();
+      const filters = { label: [`${labels.task}=${short(task)}`] };
+      const left = await ask((abortSignal) => engine.docker.listContainers({ all: true, filters, abortSignal }));
+      await Promise.all(left.map(({ Id }) => removeWholly(engine.docker.getContainer(Id))));
+      return engine;
+    },
+    async startInView(plan, task, egressSocket, signal) {
+      const { engine } = state;
+      if (engine === null) throw new EngineSilent("The container engine is not connected.");
+      const warm = await startOn(engine, plan, egressSocket, { task: short(task), signal });
+      inViews.add(warm);
+      return warm;
+    },
+    async endInView(warm) {
+      inViews.delete(warm);
+      warm.supervisor.close();
+      await removeWholly(warm.engine.docker.getContainer(warm.id));
+    },
     left(warm) {
       if (warm.active.size === 0 && retired.delete(warm)) void warm.remove();
     },
@@ -213,10 +274,25 @@ export function createPool(deps: PoolDeps): Pool {
       state.closed = true;
       await Promise.allSettled([...starting.values()].map(({ begun }) => begun));
       await removeAll();
+      await workFolders.close();
       state.engine?.close();
       state.engine = null;
     },
   };
+}
+
+/**
+ * Removes a container and waits until the engine no longer knows it: before that, its mounts may remain, also where the engine confirms
+ * that another removal began. Gives up on an engine that does not respond; no process uses the mounts then.
+ */
+async function removeWholly(container: Dockerode.Container): Promise<void> {
+  let isBegun = false;
+  for (const end = performance.now() + goneWithin; performance.now() < end; await pause(10)) {
+    isBegun ||= await removeContainer(container);
+    const found = await ask((abortSignal) => container.inspect({ abortSignal })).catch(statusOf);
+    // Null: the engine did not respond.
+    if (found === 404 || found === null) return;
+  }
 }
 
 /** Changes when the proxy's socket was replaced. */

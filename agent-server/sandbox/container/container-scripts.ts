@@ -66,7 +66,7 @@ while read -r asked; do
     about)
       if command -v bash >/dev/null; then echo "shell bash"; else echo "shell sh"; fi
       echo "forwarder $forwarder"
-      if [ -w /tmp/home ]; then echo "home ready"; else echo "home none"; fi
+      if [ -d /tmp/home ]; then echo "home ready"; else echo "home none"; fi
       while read -r line; do echo "nonce $line"; done 2>/dev/null < ${noncePath} ;;
     processes)
       for at in /proc/[0-9]*; do

@@ -10,6 +10,8 @@ export interface SpecDeps {
   readonly limits: SandboxLimits;
   readonly mounts: readonly Dockerode.MountSettings[];
   readonly binds: readonly string[];
+  /** One of the mounts is /tmp. */
+  readonly hasTemporaryFolder: boolean;
   readonly labels: Record<string, string>;
   /** A file of this machine with a random value, which proves whose files the engine mounts. */
   readonly nonceFile: string;
@@ -70,7 +72,9 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       SecurityOpt: ["no-new-privileges"],
       Privileged: false,
       // Allows execution, because commands build and run programs here. Its content counts as memory.
-      Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,size=${Math.min(limits.scratchBytes, limits.memoryBytes)},mode=1777` },
+      ...(deps.hasTemporaryFolder
+        ? {}
+        : { Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,size=${Math.min(limits.scratchBytes, limits.memoryBytes)},mode=1777` } }),
       IpcMode: "private",
       ShmSize: Math.min(64 << 20, limits.scratchBytes),
       OomScoreAdj: 500,

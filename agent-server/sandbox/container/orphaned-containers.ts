@@ -5,8 +5,13 @@ import { ask } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 import { removeContainer } from "./warm-container.ts";
 
-/** Labels of Lancelot's containers: data folder, host and workspace. */
-export const labels = { data: "lancelot.data", host: "lancelot.host", workspace: "lancelot.workspace" } as const;
+/** Labels of Lancelot's containers: data folder, host and workspace, and the folder of the task that it shows. */
+export const labels = {
+  data: "lancelot.data",
+  host: "lancelot.host",
+  workspace: "lancelot.workspace",
+  task: "lancelot.task",
+} as const;
 
 export interface OrphanCleanupDeps {
   readonly engine: Engine;
@@ -18,7 +23,12 @@ export interface OrphanCleanupDeps {
   readonly mine: ReadonlySet<string>;
   /** Contains one folder per host. */
   readonly folder: string;
+  /** Removes everything in a folder, also what belongs to root. */
+  readonly empty: (folder: string) => Promise<void>;
 }
+
+/** Contains, in a host's folder, the working folders of its mounts. */
+export const workName = "work";
 
 /**
  * Removes containers of dead hosts, and unknown ones of this host. Containers normally end with their host; this covers an engine that
@@ -40,8 +50,14 @@ export async function removeOrphanedContainers(deps: OrphanCleanupDeps, signal?:
   try {
     for (const host of readdirSync(deps.folder)) {
       if (!gone(host)) continue;
-      removeMaskFolder(join(deps.folder, host));
-      rmSync(join(deps.folder, host), { recursive: true, force: true });
+      const left = join(deps.folder, host);
+      removeMaskFolder(left);
+      try {
+        rmSync(left, { recursive: true, force: true });
+      } catch {
+        await deps.empty(join(left, workName));
+        rmSync(left, { recursive: true, force: true });
+      }
     }
   } catch {
     // The folder does not exist yet.

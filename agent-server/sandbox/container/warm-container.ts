@@ -67,7 +67,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   let container: Dockerode.Container | null = null;
   let supervisor: Supervisor | null = null;
   try {
-    const spec = containerSpec({ ...deps, mounts: deps.plan.mounts, binds: deps.plan.binds, nonceFile });
+    const spec = containerSpec({ ...deps, ...deps.plan, nonceFile });
     // A name chosen here finds the container even when the engine's response was lost.
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);

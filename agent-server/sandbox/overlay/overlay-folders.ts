@@ -1,6 +1,13 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayLayer } from "../../workspace/workspace.ts";
+
+/**
+ * The extended attributes that mark what a layer hides. Only root can mount with `trusted` ones; an engine may give no choice. A mount
+ * does not understand the other kind, so a task keeps one kind.
+ */
+export type OverlayMarks = "user" | "trusted";
 
 export interface OverlayOptions {
   /** The id of the sandbox that opens the view. */
@@ -15,10 +22,15 @@ export interface OverlayOptions {
   readonly env: NodeJS.ProcessEnv;
   /** The user that commands run as when this process is root; absent otherwise. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+  /** `user` unless given. */
+  readonly marks?: OverlayMarks;
 }
 
 /** The folder of a task that its commands see as /tmp; it contains their home folder. */
 export const temporaryName = "tmp";
+
+/** Exists where the layers have `trusted` marks. */
+const trustedFile = "trusted-marks";
 
 /** Records the start of the system during which the layers were last mounted. */
 const bootFile = "boot";
@@ -27,8 +39,9 @@ const bootFile = "boot";
  * Creates what a view needs in the task's folder, and frees layers for another mount. A merged folder takes mode and owner of the upper
  * one, so these are the shown folder's.
  * @returns whether the contents of the layers were discarded, because the system stopped before they reached the disk
+ * @throws LancelotError `unavailable` for layers with the other kind of marks
  */
-export function prepareFolders({ folder, layers, owner }: Pick<OverlayOptions, "folder" | "layers" | "owner">): boolean {
+export function prepareFolders({ folder, layers, owner, marks = "user" }: Omit<OverlayOptions, "sandbox" | "env">): boolean {
   const own = (path: string): void => {
     if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
   };
@@ -39,13 +52,30 @@ export function prepareFolders({ folder, layers, owner }: Pick<OverlayOptions, "
     own(path);
     return true;
   };
+  // Where a layer is shown below /tmp, an engine of root would create these folders as its own.
+  const makeMountPoint = (above: string, path: string): void => {
+    for (const name of path.split("/")) {
+      above = join(above, name);
+      make(above, 0o755);
+    }
+  };
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   own(folder);
-  make(join(folder, temporaryName), 0o1777);
+  if (make(join(folder, temporaryName), 0o1777))
+    for (const { lower } of layers) if (lower.startsWith("/tmp/")) makeMountPoint(join(folder, temporaryName), lower.slice("/tmp/".length));
   make(join(folder, temporaryName, "home"), 0o700);
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const mark = join(folder, bootFile);
   const wasReset = existsSync(mark) && readFileSync(mark, "utf8") !== boot;
+  const isTrusted = join(folder, trustedFile);
+  if (wasReset || !layers.some(({ name }) => existsSync(join(folder, name, "upper")))) {
+    rmSync(isTrusted, { force: true });
+    if (marks === "trusted") writeFileSync(isTrusted, "", { mode: 0o600 });
+  } else if (existsSync(isTrusted) !== (marks === "trusted"))
+    throw new LancelotError(
+      "unavailable",
+      "Commands of this task ran in another sandbox, which stores their files in another way. Switch back to it, or start a new task.",
+    );
   for (const { name, lower } of layers) {
     const layer = join(folder, name);
     make(layer, 0o700);

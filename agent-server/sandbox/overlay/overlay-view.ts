@@ -17,14 +17,16 @@ const endWithin = 2_000;
 const maxProblem = 2_000;
 
 /**
- * Runs in the task's folder: mounts each layer, given as its name and the folder to show, and the temporary folder; then waits until
- * standard input ends. Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the
+ * Runs in the task's folder, with the options of its mounts: mounts each layer, given as its name and the folder to show, and the temporary
+ * folder; then waits until standard input ends. Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the
  * folders above may be closed to the commands' user.
  */
 const script = `
+options=$1
+shift
 while [ $# -gt 0 ]; do
   mount -c --rbind "$2" "$1/lower" || exit 1
-  mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,userxattr,volatile" "$2" || exit 1
+  mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,$options" "$2" || exit 1
   shift 2
 done
 mount -c --bind ${temporaryName} ${temporaryInView} || exit 1
@@ -38,13 +40,14 @@ exit 0`;
  * can be copied, and programs that enter become the commands' user.
  * @throws LancelotError `unavailable`, with what the system said, where overlays cannot be mounted.
  */
-export async function openOverlayView({ sandbox, folder, layers, env, owner }: OverlayOptions): Promise<OverlayView> {
+export async function openOverlayView({ sandbox, folder, layers, env, owner, marks = "user" }: OverlayOptions): Promise<OverlayView> {
   if (overlaps(folder, layers))
     throw new LancelotError("unavailable", "Lancelot's data folder lies in the workspace, so the workspace cannot be shown copy-on-write.");
-  const wasReset = prepareFolders({ folder, layers, owner });
+  const wasReset = prepareFolders({ folder, layers, owner, marks });
   const asRoot = process.getuid?.() === 0;
+  const options = marks === "user" ? "userxattr,volatile" : "volatile";
   const words = layers.flatMap(({ name, lower }) => [name, lower]);
-  const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", ...words], {
+  const holder = spawn("unshare", [asRoot ? "-m" : "-Urm", "--", "sh", "-c", script, "lancelot", options, ...words], {
     cwd: folder,
     env: { PATH: pathOf(env) },
     stdio: ["pipe", "pipe", "pipe"],

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../remove-tree.ts";
 
 /** A workspace, what lies around it on the machine, and a secret in each of these places that no command may read. */
 export interface SandboxFixture {
@@ -60,7 +61,7 @@ export function createSandboxFixture(): SandboxFixture {
     close() {
       if (before === undefined) delete process.env["LANCELOT_SANDBOX_CANARY"];
       else process.env["LANCELOT_SANDBOX_CANARY"] = before;
-      rmSync(root, { recursive: true, force: true });
+      removeTree(root);
     },
   };
 }

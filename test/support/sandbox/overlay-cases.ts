@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
@@ -8,22 +8,17 @@ import { openOsShell } from "./os-shell.ts";
 import { runIn } from "./run.ts";
 
 /** Commands in the view of a task: they see and change the workspace, and nothing outside of the view notices. */
-export function overlayCases(who: string): void {
+export function overlayCases(who: string, openShell: (fixture: SandboxFixture) => ShellProvider = openOsShell): void {
   describe(`commands in a task's view, ${who}`, () => {
     let fixture: SandboxFixture;
     let shell: ShellProvider;
     const views: OverlayView[] = [];
     beforeAll(() => {
       fixture = createSandboxFixture();
-      shell = openOsShell(fixture);
+      shell = openShell(fixture);
     });
     afterAll(async () => {
-      for (const view of views) {
-        await view.close();
-        // The system's own folder there is closed to its user, too.
-        const own = join(view.folder, "workspace/work/work");
-        for (const closed of [own, join(own, "incompat"), join(own, "incompat/volatile")]) if (existsSync(closed)) chmodSync(closed, 0o700);
-      }
+      for (const view of views) await view.close();
       await shell.close();
       fixture.close();
     });

@@ -1,0 +1,168 @@
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { LancelotError } from "../../contract/errors.ts";
+import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
+import { ownerOf } from "../os/command-user.ts";
+import { releaseLayer } from "../overlay/overlay-folders.ts";
+import { makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
+import type { ShellCommand, ShellResult } from "../shell-provider.ts";
+import { notBegun } from "./container-command.ts";
+import type { ContainerDeps } from "./container-deps.ts";
+import type { Engine } from "./container-engine.ts";
+import type { Pool } from "./container-pool.ts";
+import { type ContainerView, openContainerView } from "./container-view.ts";
+import { unavailable } from "./engine-call.ts";
+import { assertPlainPaths, planViewMounts } from "./view-mounts.ts";
+import type { WarmContainer } from "./warm-container.ts";
+
+export interface ViewCommandsDeps extends ContainerDeps {
+  readonly pool: Pool;
+  /** The id of the sandbox. */
+  readonly sandbox: string;
+}
+
+/** Commands in the views of tasks. */
+export interface ViewCommands {
+  /** @throws LancelotError `unavailable` where the engine or this system has no views. */
+  open(task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }): Promise<OverlayView>;
+  /**
+   * Lets `work` run a command in a container that shows the view.
+   * @throws LancelotError `unavailable`, `invalid_params` for a working folder that the view does not have
+   */
+  run(
+    command: ShellCommand & { readonly view: OverlayView },
+    egressSocket: string | null,
+    work: (warm: WarmContainer) => Promise<ShellResult>,
+  ): Promise<ShellResult>;
+  /**
+   * Runs a command in a view, to learn whether the engine supports it.
+   * @returns why not, or null
+   */
+  try(run: (command: ShellCommand) => Promise<ShellResult>, signal?: AbortSignal): Promise<string | null>;
+}
+
+/** How long (ms) the command of a try may take. */
+const tryWithin = 10_000;
+
+export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
+  const { pool } = deps;
+  const opened = new WeakMap<OverlayView, ContainerView>();
+
+  async function open({ folder, layers }: Parameters<ViewCommands["open"]>[0]): Promise<OverlayView> {
+    assertPlainPaths({ folder, layers });
+    const engine = await pool.freeTask(folder);
+    const remote = whyRemote(engine, deps.platform);
+    if (remote !== null) throw unavailable(remote);
+    const { sandbox, env, workspace } = deps;
+    const marks = marksOf(engine);
+    if (marks === "trusted" && storesReferences())
+      throw unavailable(
+        "Overlays of this system refer to renamed folders and changed files instead of storing them, and Podman cannot change that.",
+      );
+    const made = await openContainerView({ sandbox, folder, layers, env, owner: ownerOf(workspace), marks });
+    opened.set(made.view, made);
+    return made.view;
+  }
+
+  const run: ViewCommands["run"] = async (command, egressSocket, work) => {
+    const { view, signal } = command;
+    const held = opened.get(view);
+    if (held === undefined) throw unavailable("This task's files were opened by another sandbox.");
+    const layer = view.layers.find(({ lower }) => command.cwd === lower || command.cwd.startsWith(`${lower}/`));
+    const cwd = layer === undefined ? null : join(view.merged(layer), relative(layer.lower, command.cwd));
+    if (cwd === null || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new LancelotError("invalid_params", "The command's working folder does not exist in the task's files.");
+    const engine = await pool.reach();
+    const masked = await deps.masked([]);
+    mkdirSync(pool.folder, { recursive: true, mode: 0o700 });
+    const workFolders = new Map(view.layers.map((one) => [one.name, pool.workFolders.make()]));
+    const plan = planViewMounts({
+      ...{ engine, view, workFolders, masked },
+      maskOf: (path) => makeMaskFile(pool.folder, path),
+      maskFolder: makeMaskFolder(pool.folder),
+    });
+    const resume = await held.suspend();
+    let warm: WarmContainer | null = null;
+    const end = async (): Promise<void> => {
+      if (warm !== null) await pool.endInView(warm);
+      pool.workFolders.remove([...workFolders.values()]);
+      await resume();
+    };
+    let stillRunning: Promise<void> | undefined;
+    try {
+      warm = await pool.startInView(plan, view.folder, egressSocket, signal);
+      const result = await work(warm);
+      // Until then, the layers belong to the container.
+      stillRunning = result.stillRunning?.then(end);
+      return stillRunning === undefined ? result : { ...result, stillRunning };
+    } catch (error) {
+      if (warm === null && signal.aborted) return notBegun();
+      throw error;
+    } finally {
+      if (stillRunning === undefined) await end();
+    }
+  };
+
+  return {
+    open,
+    run,
+    async try(runCommand, signal) {
+      const { workspace, dataDir } = deps;
+      const within = join(dataDir, "sandbox");
+      mkdirSync(within, { recursive: true, mode: 0o700 });
+      const folder = mkdtempSync(join(within, "try-"));
+      const lower = join(folder, "lower");
+      const layer = { name: "try", lower };
+      let view: OverlayView | null = null;
+      try {
+        makeTree(lower, statSync(workspace));
+        view = await open({ folder: join(folder, "task"), layers: [layer, { name: "workspace", lower: workspace }] });
+        let said = "";
+        const result = await runCommand({
+          ...{ command: "rm -r sub && mkdir sub && echo new > sub/new", cwd: lower, view, network: false },
+          ...{ timeoutMs: tryWithin, outputBytes: 1_000, signal: signal ?? AbortSignal.timeout(2 * tryWithin) },
+          onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString("utf8")),
+          onStarted: () => undefined,
+        });
+        if (result.exitCode !== 0) return `A command could not change files in it (${said.trim() || result.ended}).`;
+        const [merged, upper] = [view.merged(layer), view.upper(layer)];
+        const isHeldBack = existsSync(join(lower, "sub/old")) && !existsSync(join(lower, "sub/new"));
+        const isStored = [upper, merged].every((one) => readdirSync(join(one, "sub")).join() === "new");
+        return isHeldBack && isStored ? null : "The engine runs on another machine, or stores the changes in another way.";
+      } catch (error) {
+        if (error instanceof LancelotError) return error.message;
+        throw error;
+      } finally {
+        await view?.close();
+        for (const { name } of view?.layers ?? []) releaseLayer(join(folder, "task", name));
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** Creates a small tree that belongs to the commands' user. */
+function makeTree(folder: string, { uid, gid }: { uid: number; gid: number }): void {
+  const sub = join(folder, "sub");
+  const old = join(sub, "old");
+  mkdirSync(sub, { recursive: true });
+  writeFileSync(old, "old\n");
+  if (process.getuid?.() === 0) for (const path of [folder, sub, old]) chownSync(path, uid, gid);
+}
+
+function whyRemote(engine: Engine, platform: NodeJS.Platform): string | null {
+  return engine.remote || platform !== "linux" ? "The container engine runs on another machine." : null;
+}
+
+/** True where mounts with `trusted` marks do not store all that was written, unless their options say otherwise. */
+function storesReferences(): boolean {
+  return ["redirect_dir", "metacopy"].some((name) => {
+    const path = `/sys/module/overlay/parameters/${name}`;
+    return existsSync(path) && readFileSync(path, "utf8").trim() !== "N";
+  });
+}
+
+/** Podman of root mounts with its own choice of marks, which only root can read. */
+function marksOf({ name, rootless }: Engine): "user" | "trusted" {
+  return name === "podman" && !rootless ? "trusted" : "user";
+}
