@@ -137,15 +137,24 @@ export async function answerApproval(
       print(error.message);
     }
   };
+  /** Denies without a word of the owner, who is asked again when the task goes on elsewhere. */
+  const denyUnasked = async (reason: string): Promise<void> => {
+    await decide("deny", reason);
+    try {
+      await session.call("approvals.askAgain", { id: approval.id });
+    } catch (error) {
+      if (!(error instanceof LancelotError) || error.code !== "conflict") throw error;
+    }
+  };
   if (!approval.channels.includes("terminal")) {
     const reason = `The soul does not allow approvals in the terminal (approval_rules.channels: ${approval.channels.join(", ")}).`;
     print(
       `\nDenied: ${approval.title}  [${approval.tier}]\n${reason} Answer it in VS Code, or add terminal to approval_rules.channels in the soul.`,
     );
-    return decide("deny", reason);
+    return denyUnasked(reason);
   }
   if (covers(line, approval.tier)) return decide("allow_once");
-  if (!prompts.present) return decide("deny", `No terminal is attached to ask you, and --yes-tier does not cover ${approval.tier}.`);
+  if (!prompts.present) return denyUnasked(`No terminal is attached to ask you, and --yes-tier does not cover ${approval.tier}.`);
   print(`\n${approval.title}  [${approval.tier}]\n${approval.detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
   const answer = await prompts.choose("Allow [o]nce, for this [t]ask, or [d]eny? ", ["o", "t", "d"]);
   const reason = answer === "d" ? await prompts.ask("Reason (optional): ") : null;

@@ -99,9 +99,13 @@ describe("an approval", () => {
     expect(existsSync(join(workspace, "a.txt"))).toBe(true);
     // Who is connected without the owner token cannot give it either.
     const stranger = { owner: false, signal: new AbortController().signal };
-    await expect(at.dispatch("approvals.decide", { id: approval.id, decision: "allow_once" }, stranger)).rejects.toMatchObject({
-      code: "unauthorized",
-    });
+    for (const [method, params] of [
+      ["approvals.decide", { id: approval.id, decision: "allow_once" }],
+      ["approvals.decide", { id: approval.id, decision: "allow_workspace", scope: 0 }],
+      ["approvals.askAgain", { id: approval.id }],
+      ["approvals.revokeRule", { id: approval.id }],
+    ] as const)
+      await expect(at.dispatch(method, params, stranger)).rejects.toMatchObject({ code: "unauthorized" });
     expect(await statusOf(at, questId, approval.id)).toBe("pending");
     await at.call("approvals.decide", { id: approval.id, decision: "deny" });
     await ended(at, questId);
@@ -207,7 +211,7 @@ describe("an approval", () => {
     });
   });
 
-  it("refused while no host ran the task is no approval: it is asked again, and nothing is done meanwhile", async () => {
+  it("refused while no host ran the task stays refused when it goes on: nobody is asked again, and the model gets the reason", async () => {
     const child = spawn(
       process.execPath,
       [join(import.meta.dirname, "../support/host/asking-host.ts"), workspace, dataDir, "Please delete a.txt."],
@@ -225,10 +229,9 @@ describe("an approval", () => {
     const questId = (await at.call("quests.list", {})).items[0]?.id ?? "";
     await at.call("approvals.decide", { id, decision: "deny", reason: "Not that one." });
     await at.call("quests.resume", { id: questId });
-    const again = await question(at, questId);
-    expect(existsSync(join(workspace, "a.txt"))).toBe(true);
-    await at.call("approvals.decide", { id: again.id, decision: "deny" });
     await ended(at, questId);
     expect(existsSync(join(workspace, "a.txt"))).toBe(true);
+    expect((await at.call("receipts.search", { questId, query: "approval.ask", limit: 10 })).items).toHaveLength(1);
+    expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain("Not that one.");
   });
 });

@@ -78,7 +78,12 @@ describe("lancelot chat asks", () => {
   it("denies without a terminal", async () => {
     await withoutTerminal();
     expect(existsSync(join(workspace, "a.txt"))).toBe(true);
-    expect((await decided())[0]).toMatchObject({ status: "denied", reason: expect.stringContaining("--yes-tier") as string });
+    expect((await decided())[0]).toMatchObject({
+      status: "denied",
+      reason: expect.stringContaining("--yes-tier") as string,
+      // The user has not answered, so the task asks again elsewhere.
+      isRemembered: false,
+    });
   });
 
   it("denies if the soul does not allow the terminal, even with --yes-tier", async () => {
