@@ -34,7 +34,7 @@ const betweenMs = 60;
 export function startOnlooker(world: World): Onlooker {
   let ran = 0;
   let isPaused = false;
-  let isOver = false;
+  const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
   const env = {
     PATH: `${join(world.trap, "bin")}:${systemPath}`,
@@ -58,7 +58,7 @@ export function startOnlooker(world: World): Onlooker {
     });
   };
   const loop = (async () => {
-    for (let turn = 0; !isOver; turn += 1) {
+    for (let turn = 0; !end.signal.aborted; turn += 1) {
       if (!isPaused) await (running = run(order[turn % order.length] ?? "git"));
       await new Promise((resolve) => setTimeout(resolve, betweenMs));
     }
@@ -79,7 +79,7 @@ export function startOnlooker(world: World): Onlooker {
       return existsSync(world.marker);
     },
     async close() {
-      isOver = true;
+      end.abort();
       await loop;
     },
   };

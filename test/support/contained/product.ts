@@ -59,7 +59,7 @@ export function createProduct(world: World): Product {
   const redactor = createRedactor({ known });
   const ledger = createLedger({ storage, redactor });
   const problems: string[] = [];
-  const log = (message: string, error?: unknown): void => void problems.push(`${message} ${String(error ?? "")}`);
+  const log = (message: string, error?: unknown): void => void problems.push(`${message} ${error instanceof Error ? error.message : ""}`);
   let asked = 0;
   const governance = createGovernance({
     ...{ storage, ledger, redactor, workspace, dataDir, configDir, home, log },
