@@ -1,4 +1,5 @@
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Log } from "../security/security.ts";
 import {
@@ -12,6 +13,7 @@ import {
   commandChangesOutputs,
   noQuest,
   type TaskOutcome,
+  type Touch,
   taskOutputs,
   type Tasks,
 } from "../workspace/workspace.ts";
@@ -57,7 +59,9 @@ export function createActionEffect<T>(
   receiptId: string,
   beforeRun: () => void,
 ): ActionEffect<T> {
-  const { quest, touches } = action;
+  const { quest } = action;
+  /** With the folders that the effect creates above its files, so that undo removes them too. */
+  let touches = action.touches;
   const state = {
     checkpointId: null as string | null,
     watched: null as CommandChanges | null,
@@ -76,6 +80,7 @@ export function createActionEffect<T>(
 
   async function runTouching(): Promise<RanEffect<T>> {
     if (touches.length > 0) {
+      touches = withMissingFolders(touches);
       const kind = action.isResumable === true ? "restore" : "action";
       state.checkpointId = await checkpoints.take({ questId: quest, receiptId, touches, kind });
     }
@@ -197,6 +202,25 @@ export function createActionEffect<T>(
       return { ...checkpoint, ...pending, ...facts, ...own, ...left, ...(changed === undefined ? {} : { changed }) };
     },
   };
+}
+
+/** Adds the missing folders above files of the workspace that will exist, outermost first. */
+function withMissingFolders(touches: readonly Touch[]): readonly Touch[] {
+  const known = new Set(touches.map(({ path }) => path.absolute));
+  const folders: Touch[] = [];
+  for (const { path, planned, plannedImage } of touches) {
+    if (planned === null || plannedImage === null || isAbsolute(path.display)) continue;
+    const missing: Touch[] = [];
+    let { absolute, display } = path;
+    for (;;) {
+      [absolute, display] = [dirname(absolute), dirname(display)];
+      if (display === "." || known.has(absolute) || existsSync(absolute)) break;
+      known.add(absolute);
+      missing.unshift({ path: { absolute, display }, plannedImage: { hash: "", mode: 0o777 & ~process.umask(), kind: "folder" } });
+    }
+    folders.push(...missing);
+  }
+  return [...folders, ...touches];
 }
 
 /**

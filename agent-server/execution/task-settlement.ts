@@ -54,7 +54,7 @@ export interface TaskSettlementDeps {
   readonly tasks: Tasks;
   readonly changes: Changes;
   readonly store: Pick<ChangeStore, "list">;
-  readonly governance: Pick<Governance, "posture" | "judgeName">;
+  readonly governance: Pick<Governance, "posture" | "judgeName" | "obeyed">;
   readonly pipeline: ExecutionPipeline;
   readonly locks: PathLocks;
   readonly moves: RepositoryMoves;
@@ -187,7 +187,9 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
               questId,
               signal,
               // Only what the user lets pass unreviewed may be in a commit alone, and nothing that another program would run.
-              expectFiles: !isAutonomous(context) || work.paths.some((path) => deps.governance.judgeName(path) !== null),
+              expectFiles:
+                !isAutonomous(context) ||
+                work.paths.some((path) => deps.governance.judgeName(path) !== null || deps.governance.obeyed(path) !== null),
               record(move) {
                 const id = deps.moves.record({ questId, receiptId, move });
                 return () => deps.moves.takenBack(id);

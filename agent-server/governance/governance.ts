@@ -190,6 +190,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     resolvePath: paths.resolve,
     stillSame: paths.stillSame,
     judgeName: paths.judgeName,
+    obeyed: paths.obeyed,
     posture: (scope) => effectivePosture({ posture, soul: soulFor(scope) }),
     tone: () => soul.active()?.tone ?? null,
     setPosture(next) {

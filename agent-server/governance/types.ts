@@ -67,6 +67,11 @@ export interface Governance {
    */
   judgeName(relative: string): "secret" | "protected" | null;
   /**
+   * Why a change of a workspace file is reviewed on its own in every posture: the program that would obey it. Null for other files; those
+   * that `judgeName` calls protected need an approval besides.
+   */
+  obeyed(relative: string): string | null;
+  /**
    * The effective posture: the owner's, unless the soul or the scope of an action is stricter.
    * @throws LancelotError `conflict`, `invalid_params` for a scope that is not one; governance denies such an action.
    */

@@ -112,7 +112,8 @@ function modeOf(file: ResolvedFile, executable: boolean): number {
 
 /** True when the edit is written now. Deletions were approved by name, and secrets and files outside the workspace are never stored as proposals. */
 function isDirect(scope: Scope, edit: PlannedEdit): boolean {
-  if (edit.review === true && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
+  const isReviewed = edit.review === true || scope.governance.obeyed(edit.file.display) !== null;
+  if (isReviewed && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
     scope.call.mode === "crusader" ||
     scope.governance.posture(scope.call.soulScope) === "autonomous" ||
@@ -142,7 +143,11 @@ async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: 
   });
   for (const edit of edits) {
     if (isDirect(scope, edit) || edit.current === null) continue;
-    const change = scope.changes.propose({ questId, file: edit.file, current: edit.current, text: edit.text, receiptId });
+    const caution = scope.governance.obeyed(edit.file.display);
+    const change = scope.changes.propose({
+      ...{ questId, file: edit.file, current: edit.current, text: edit.text, receiptId },
+      ...(caution === null ? {} : { caution }),
+    });
     done.push({ edit, change, written: null });
   }
   return done;

@@ -44,6 +44,8 @@ export interface PathPolicy {
   readonly stillSame: (resolved: ResolvedPath) => boolean;
   /** Judges by name alone, for walks of the workspace that follow no links. `relative` is as in `display`. */
   readonly judgeName: (relative: string) => "secret" | "protected" | null;
+  /** Why a file is reviewed on its own: the program that would obey it. Null for other files. `relative` is as in `display`. */
+  readonly obeyed: (relative: string) => string | null;
   /** The message of a path rule. */
   readonly message: (rule: string) => string;
   /** Why writes to an overly broad workspace (a home or a whole disk) require approval; null for an ordinary folder. */
@@ -89,6 +91,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
       resolve: () => refused,
       stillSame: () => false,
       judgeName: () => "secret",
+      obeyed: () => null,
       message: () => refused.message,
       broad: null,
       version: "",
@@ -222,6 +225,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
       for (const verdict of rules.judge(absolute, relative)) if (found !== "secret") found = verdict.sensitive;
       return found;
     },
+    obeyed: rules.obeyed,
     message: (rule) => ownMessages.get(rule) ?? rules.message(rule) ?? "Sensitive file.",
     broad: root === null ? null : broadness(root, real(home)),
     version: rules.version,

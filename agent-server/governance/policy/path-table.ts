@@ -7,8 +7,8 @@ import { LancelotError } from "../../contract/errors.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 const PathRule = z.strictObject({
-  id: z.string().regex(/^(?:secret|protected)\.[a-z-]+$/),
-  sensitive: z.enum(["secret", "protected"]),
+  id: z.string().regex(/^(?:secret|protected|obeyed)\.[a-z-]+$/),
+  sensitive: z.enum(["secret", "protected", "obeyed"]),
   message: z.string().min(1),
   paths: z.array(z.string().min(1)).min(1),
   except: z.array(z.string().min(1)).default([]),
@@ -33,13 +33,16 @@ export interface PathRules {
    * path when outside) against the protected rules. Returns several verdicts only when earlier ones depend on content.
    */
   judge(absolute: string, relative: string): NameVerdict[];
+  /** Why a file is reviewed on its own, by the first rule that says so; null for others. @param relative as for `judge` */
+  obeyed(relative: string): string | null;
   /** The message of a rule. */
   message(rule: string): string | null;
   /** SHA-256 (hex) of the table. */
   readonly version: string;
 }
 
-interface CompiledRule extends NameVerdict {
+interface CompiledRule extends Omit<NameVerdict, "sensitive"> {
+  readonly sensitive: NameVerdict["sensitive"] | "obeyed";
   readonly pattern: RegExp;
   readonly except: RegExp | null;
 }
@@ -97,15 +100,16 @@ export function parsePathRules(text: string): PathRules {
     return {
       secrets: group(rules.filter((rule) => rule.sensitive === "secret")),
       protections: group(rules.filter((rule) => rule.sensitive === "protected")),
+      obeyed: group(rules.filter((rule) => rule.sensitive === "obeyed")),
     };
   };
   // A table that is not the shipped one is tried at once; the shipped one is compiled with the first path.
   let groups = shipped ? undefined : compileAll();
   const judge = (absolute: string, relative: string): NameVerdict[] => {
     const { secrets, protections } = (groups ??= compileAll());
-    const found = secrets(forms(absolute));
+    const found = secrets(forms(absolute)) as NameVerdict[];
     if (found.some((verdict) => verdict.content === null)) return found;
-    return [...found, ...protections(forms(relative))];
+    return [...found, ...(protections(forms(relative)) as NameVerdict[])];
   };
   // A verdict depends on the names alone, so it can be cached.
   const cache = new Map<string, NameVerdict[]>();
@@ -120,6 +124,10 @@ export function parsePathRules(text: string): PathRules {
       }
       return verdicts;
     },
+    obeyed(relative) {
+      const [first] = (groups ??= compileAll()).obeyed(forms(relative));
+      return first === undefined ? null : (messages.get(first.rule) ?? null);
+    },
     message: (rule) => messages.get(rule) ?? null,
     version: hash("sha256", text, "hex"),
   };
@@ -130,10 +138,11 @@ function brokenRule(id: string, what: string): LancelotError {
 }
 
 /** Tests one combined pattern first, because most paths match no rule. */
-function group(rules: readonly CompiledRule[]): (candidates: readonly string[]) => NameVerdict[] {
+function group(rules: readonly CompiledRule[]): (candidates: readonly string[]) => CompiledRule[] {
+  if (rules.length === 0) return () => [];
   const any = new RegExp(rules.map((rule) => rule.pattern.source).join("|"));
   return (candidates) => {
-    const found: NameVerdict[] = [];
+    const found: CompiledRule[] = [];
     for (const candidate of candidates) {
       if (any.test(candidate)) found.push(...rules.filter((rule) => hits(rule, candidate) && !found.includes(rule)));
     }

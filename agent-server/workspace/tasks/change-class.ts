@@ -11,6 +11,8 @@ export type ChangeClass = "repository" | "protected" | "generated" | "source";
 export interface ClassDeps {
   /** As `Governance.judgeName`. */
   readonly judgeName: (relative: string) => "secret" | "protected" | null;
+  /** As `Governance.obeyed`. */
+  readonly obeyed: (relative: string) => string | null;
   /**
    * Which of these paths git ignores in the workspace, by the rules that the workspace has and not by those that the task wrote; null without
    * a repository: then the names of folders decide.
@@ -30,6 +32,7 @@ const behindLinks = [
   "config",
   "config.toml",
   "hooks/x",
+  "workflows/x.yml",
   "x",
   "x/x",
 ];
@@ -42,8 +45,9 @@ const behindLinks = [
 export async function classesOf(
   changes: readonly LayerChange[],
   trees: { readonly lower: string; readonly merged: string },
-  { judgeName, ignored, generatedFolders }: ClassDeps,
+  { judgeName, obeyed, ignored, generatedFolders }: ClassDeps,
 ): Promise<Map<string, ChangeClass>> {
+  const judge = (path: string): boolean => judgeName(path) !== null || obeyed(path) !== null;
   const isRepository = repositoryFinder([trees.lower, trees.merged]);
   const classes = new Map<string, ChangeClass>();
   const open: LayerChange[] = [];
@@ -56,16 +60,16 @@ export async function classesOf(
     const inGenerated = isBelow(change.path, generatedFolders);
     const isGenerated = ignoredPaths === null ? inGenerated : ignoredPaths.has(change.path);
     // Packages bring settings and sample keys that nothing reads in their folders.
-    if (!(isGenerated && inGenerated) && isProtected(change, judgeName)) classes.set(change.path, "protected");
+    if (!(isGenerated && inGenerated) && isProtected(change, judge)) classes.set(change.path, "protected");
     else classes.set(change.path, isGenerated ? "generated" : "source");
   }
   return classes;
 }
 
-function isProtected({ path, before, after }: LayerChange, judgeName: ClassDeps["judgeName"]): boolean {
-  if (judgeName(path) !== null) return true;
+function isProtected({ path, before, after }: LayerChange, judge: (path: string) => boolean): boolean {
+  if (judge(path)) return true;
   const isLink = after?.kind === "link" || before?.kind === "link";
-  return isLink && behindLinks.some((name) => judgeName(`${path}/${name}`) !== null && judgeName(`elsewhere/${name}`) === null);
+  return isLink && behindLinks.some((name) => judge(`${path}/${name}`) && !judge(`elsewhere/${name}`));
 }
 
 /** Also true for what cannot be looked at: it may be there. */

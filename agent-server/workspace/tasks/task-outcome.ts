@@ -47,7 +47,7 @@ export interface OutcomeDeps {
   readonly objects: ObjectStore;
   readonly changes: Pick<Changes, "overlay" | "propose" | "proposeWhole" | "withdraw" | "addEvidence">;
   readonly store: Pick<ChangeStore, "list">;
-  readonly governance: Pick<Governance, "judgeName" | "evaluate">;
+  readonly governance: Pick<Governance, "judgeName" | "obeyed" | "evaluate">;
   readonly generatedFolders: () => ReadonlySet<string>;
 }
 
@@ -72,6 +72,7 @@ export async function readOutcome(
   const written = all.filter(({ after }) => after?.kind !== "other");
   const classes = await classesOf(written, folders, {
     judgeName: governance.judgeName,
+    obeyed: governance.obeyed,
     ignored: (paths) => {
       const isFolder = new Map(written.map(({ path, before, after }) => [path, (after ?? before)?.kind === "folder"]));
       const named = paths.map((path) => ({ path, isFolder: isFolder.get(path) === true }));
@@ -88,7 +89,7 @@ export async function readOutcome(
   );
   const proposed: Change[] = [];
   for (const change of sources) {
-    const caution = classes.get(change.path) === "protected" ? cautionOf(governance, join(workspace, change.path)) : null;
+    const caution = classes.get(change.path) === "protected" ? cautionOf(governance, workspace, change.path) : null;
     const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, ...of });
     if (made !== null) proposed.push(made);
   }
@@ -108,8 +109,10 @@ export async function readOutcome(
 }
 
 /** Why a file is decided on its own, in the words of the rule that protects it. */
-function cautionOf(governance: Pick<Governance, "evaluate">, path: string): string {
-  const { rules } = governance.evaluate({ capability: "file_ops", action: "write", args: { path }, mode: "normal" });
+function cautionOf(governance: Pick<Governance, "evaluate" | "obeyed">, workspace: string, path: string): string {
+  const obeyed = governance.obeyed(path);
+  if (obeyed !== null) return obeyed;
+  const { rules } = governance.evaluate({ capability: "file_ops", action: "write", args: { path: join(workspace, path) }, mode: "normal" });
   const [reason] = rules.filter(({ source }) => source === "policy");
   return reason?.message ?? "Another program may run this file.";
 }

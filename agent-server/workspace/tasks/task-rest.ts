@@ -43,7 +43,7 @@ export interface TaskRests {
 
 export interface TaskRestsDeps {
   readonly workspace: string;
-  readonly governance: Pick<Governance, "judgeName">;
+  readonly governance: Pick<Governance, "judgeName" | "obeyed">;
   readonly tasks: TaskStore;
   readonly folderOf: (questId: string) => string;
   /** Tasks whose generated files a dead host left half applied. */
@@ -87,7 +87,7 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
         const applied = await applyGenerated({
           ...{ taskFolder, id: receiptId, ...layerOf(taskFolder, rest) },
           paths: rest.generated.paths,
-          judgeName: governance.judgeName,
+          judgeName: (path) => governance.judgeName(path) ?? (governance.obeyed(path) === null ? null : "protected"),
         });
         tasks.save(questId, { ...rest, generated: null });
         return applied;

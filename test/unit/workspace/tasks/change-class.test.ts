@@ -30,7 +30,12 @@ const deleted = (path: string): LayerChange => ({ path, before: file, after: nul
 const linked = (path: string): LayerChange => ({ path, before: null, after: { kind: "link", mode: 0o777, size: 0 } });
 
 async function classOf(change: LayerChange, ignored: readonly string[] | null = []): Promise<ChangeClass | undefined> {
-  const deps = { judgeName, generatedFolders, ignored: () => Promise.resolve(ignored === null ? null : new Set(ignored)) };
+  const deps = {
+    judgeName,
+    obeyed: (path: string) => (path.endsWith("AGENTS.md") ? "obeyed" : null),
+    generatedFolders,
+    ignored: () => Promise.resolve(ignored === null ? null : new Set(ignored)),
+  };
   return (await classesOf([change], { lower, merged }, deps)).get(change.path);
 }
 
@@ -47,6 +52,7 @@ describe("the class of a command's change", () => {
     ["a repository in dependencies", created("node_modules/a/.git/config"), ["node_modules/a/.git/config"], "repository"],
     ["a link named .git", linked("sub/.git"), [], "repository"],
     [".GIT on file systems that do not distinguish", created("sub/.GIT/config"), [], "repository"],
+    ["instructions for agents", created("docs/AGENTS.md"), [], "protected"],
     ["settings of the editor", created(".vscode/settings.json"), [], "protected"],
     ["ignored settings of the editor", created(".vscode/tasks.json"), [".vscode/tasks.json"], "protected"],
     ["deleted settings of the editor", deleted(".vscode/settings.json"), [], "protected"],
