@@ -312,7 +312,12 @@ async function world(): Promise<Record<string, unknown>> {
   return {
     files: snapshotTree(
       base,
-      (path) => path.includes("lancelot.sqlite") || path.endsWith("/.git/index") || path === join(dataDir, "objects"),
+      (path) =>
+        path.includes("lancelot.sqlite") ||
+        path.endsWith("/.git/index") ||
+        path === join(dataDir, "objects") ||
+        // The host tries from time to time whether the system has views.
+        path.startsWith(join(dataDir, "sandbox/view-")),
     ),
     // What was said is referred to where it was said; nothing else may be remembered of an attempt, and nothing of core at all.
     memory: database.prepare("SELECT id, tier, block, content FROM memory_items WHERE tier <> 'episodic' ORDER BY seq").all(),
