@@ -112,7 +112,7 @@ function modeOf(file: ResolvedFile, executable: boolean): number {
 
 /** True when the edit is written now. Deletions were approved by name, and secrets and files outside the workspace are never stored as proposals. */
 function isDirect(scope: Scope, edit: PlannedEdit): boolean {
-  const isReviewed = edit.review === true || scope.governance.obeyed(edit.file.display) !== null;
+  const isReviewed = edit.review === true || (edit.file.sensitive === null && scope.governance.obeyed(edit.file.display) !== null);
   if (isReviewed && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
     scope.call.mode === "crusader" ||

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathCases, reads, writes } from "../support/path-cases.ts";
@@ -37,8 +37,6 @@ describe.runIf(process.platform !== "win32")("every file tool over the table of 
     const { base, workspace, dataDir, configDir, home } = paths;
     fixture = createToolsFixture({ base, workspace, dataDir, configDir, home });
     fixture.answer("deny", "Not that one.");
-    // The first action creates these, whatever it is.
-    mkdirSync(join(dataDir, "tasks/.trash"), { recursive: true, mode: 0o700 });
     before = snapshotTree(paths.base, ours);
   });
   afterAll(() => {

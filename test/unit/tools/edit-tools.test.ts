@@ -64,7 +64,7 @@ describe("edits written directly (autonomous posture)", () => {
     expect(fixture.read("x/y/new.ts")).toBe("new\n");
     const result = await fixture.tools.checkpoints.restore({ questId: "q1" });
     expect(result.conflicts).toEqual([]);
-    expect([...result.restored].sort()).toEqual(["a.ts", "x/y/new.ts"]);
+    expect([...result.restored].sort()).toEqual(["a.ts", "x", "x/y", "x/y/new.ts"]);
     expect(fixture.read("a.ts")).toBe("one\n");
     expect(existsSync(fixture.path("x/y/new.ts"))).toBe(false);
     await fixture.tools.checkpoints.restore({ id: result.undoCheckpointId ?? "" });

@@ -30,7 +30,7 @@ describe("checkpoints", () => {
     await fixture.run("write_file", { path: "new/file.txt", content: "new\n" });
     expect(existsSync(fixture.path("bin.dat"))).toBe(false);
     const diff = await fixture.tools.checkpoints.diff({ questId: "q1" });
-    expect(diff.map(({ path }) => path).sort()).toEqual(["a.txt", "bin.dat", "new/file.txt", "run.sh"]);
+    expect(diff.map(({ path }) => path).sort()).toEqual(["a.txt", "bin.dat", "new", "new/file.txt", "run.sh"]);
     expect(diff.find(({ path }) => path === "a.txt")?.diff).toContain("-five\n+line 5");
     const result = await fixture.tools.checkpoints.restore({ questId: "q1" });
     expect(result.conflicts).toEqual([]);

@@ -362,7 +362,9 @@ describe("git_checkout", () => {
     expect(await fixture.run("git_checkout", { ref: "side" })).toMatchObject({ isError: true, card: { status: "denied", tier: "T3" } });
     expect(fixture.git("symbolic-ref", "--short", "HEAD").trim()).toBe("main");
     fixture.answer("allow_once");
-    expect((await fixture.run("git_checkout", { ref: "side" })).isError).toBe(false);
+    // The denial is remembered in its own task.
+    expect((await fixture.run("git_checkout", { ref: "side" })).isError).toBe(true);
+    expect((await fixture.run("git_checkout", { ref: "side" }, { quest: "q2" })).isError).toBe(false);
   });
 
   it("does not write files that require a filter", async () => {
