@@ -156,7 +156,7 @@ async function mendsAndTests(
 
 describe("a task that runs failing tests, fixes the cause, and runs them again", () => {
   it.skipIf(without !== null)(`in a container${without === null ? "" : ` (${without})`}`, async () => {
-    await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container", "watched");
+    await mendsAndTests({ DOCKER_HOST: `unix://${engine?.socket ?? ""}`, PATH: process.env["PATH"] }, "container", "transactional");
   });
 
   it.skipIf(withoutSandbox !== null)("in the sandbox of the operating system, where there is no engine", async () => {
