@@ -61,6 +61,14 @@ export interface CommandJudgment {
   readonly code: readonly CodeSource[] | null;
 }
 
+/** What a command needs of the network. */
+export interface NetworkNeeds {
+  /** Names of services, such as "the npm registry". */
+  readonly services: readonly string[];
+  /** The hosts it needs; null when they are unknown, so that the allowlist applies. */
+  readonly hosts: readonly string[] | null;
+}
+
 /** The network policy's verdict on a URL. `deny` is final. */
 export interface NetworkJudgment {
   readonly verdict: "allow" | "deny";

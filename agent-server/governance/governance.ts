@@ -11,6 +11,7 @@ import { createCachedEvaluator } from "./decision-cache.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import { approvalMigrations } from "./approval-migrations.ts";
 import { createCommandPolicy, runsTests } from "./policy/commands/commands.ts";
+import { networkNeeds } from "./policy/network-needs.ts";
 import { createNetworkPolicy } from "./policy/network-policy.ts";
 import { createPathPolicy } from "./policy/path-policy.ts";
 import { createLearning, learningMigrations } from "./learning/learning.ts";
@@ -22,6 +23,7 @@ import { createOutcomeRecorder, recordOutcome } from "./outcome-recorder.ts";
 import { isContained } from "./policy/shell-rules.ts";
 import { createWorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
 
+export type { NetworkNeeds } from "./decision-facts.ts";
 export type { Question } from "./approvals.ts";
 export type { Governance, GovernanceDeps } from "./types.ts";
 export { governanceHandlers } from "./governance-handlers.ts";
@@ -166,9 +168,12 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     evaluate: (intent) => evaluate(intent).decision,
     commandNeeds(command, cwd) {
       const judgment = commands.judge(command, cwd);
-      return { network: judgment.tags.includes("network"), tests: runsTests(command, judgment) };
+      const tests = runsTests(command, judgment);
+      if (!judgment.tags.includes("network")) return { network: null, tests };
+      const parts = judgment.parts.map(({ text }) => text).filter((text) => commands.judge(text, cwd).tags.includes("network"));
+      return { network: networkNeeds(parts, network.services), tests };
     },
-    judgeUrl: (url) => network.judge(url, "write"),
+    judgeUrl: (url, approved) => network.judge(url, "write", approved),
     explain: (command, cwd) => ({
       decision: evaluate({
         capability: "shell_exec",

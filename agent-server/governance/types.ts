@@ -15,7 +15,7 @@ import type { Log, Redactor } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Question } from "./approvals.ts";
 import type { Authorization, AuthorizeContext } from "./authorize.ts";
-import type { NetworkJudgment } from "./decision-facts.ts";
+import type { NetworkJudgment, NetworkNeeds } from "./decision-facts.ts";
 import type { Learning } from "./learning/learning.ts";
 import type { OutcomeReport, RolledBackReport } from "./outcome-report.ts";
 import type { ResolvedPath } from "./policy/path-policy.ts";
@@ -43,9 +43,16 @@ export interface Governance {
   /** The owner rolled back the effects of these receipts. Never throws. */
   rolledBack(report: RolledBackReport): void;
   /** What a command needs to work, and whether it runs tests, as far as its syntax tree shows. */
-  commandNeeds(command: string, cwd: string | undefined): { readonly network: boolean; readonly tests: boolean };
-  /** Whether a command with network access may reach an address. */
-  judgeUrl(url: string): NetworkJudgment;
+  commandNeeds(
+    command: string,
+    cwd: string | undefined,
+  ): {
+    /** Null when it needs no network. */
+    readonly network: NetworkNeeds | null;
+    readonly tests: boolean;
+  };
+  /** Whether a command with network access may reach an address. @param approved the hosts it was approved for; null for the allowlist */
+  judgeUrl(url: string, approved?: readonly string[] | null): NetworkJudgment;
   /** Why a command gets its decision, part by part. */
   explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
   readonly soul: SoulService;

@@ -72,7 +72,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     // Elsewhere, containers run in a virtual machine that host sockets do not reach.
     if (deps.egress === undefined || deps.platform !== "linux")
       throw unavailable("Commands with network access cannot run in a container on this system. Run the command without network access.");
-    const grant = await deps.egress.grant(command.onConnection);
+    const grant = await deps.egress.grant(command.onConnection, command.hosts);
     try {
       return await attemptWith(command, cwd, grant);
     } finally {

@@ -45,8 +45,8 @@ export interface EgressGrant {
 }
 
 export interface EgressProxy {
-  /** @param onConnection called after each connection has ended */
-  grant(onConnection?: (connection: EgressConnection) => void): Promise<EgressGrant>;
+  /** @param onConnection called after each connection has ended @param hosts the only ones to reach; the allowlist if absent */
+  grant(onConnection?: (connection: EgressConnection) => void, hosts?: readonly string[]): Promise<EgressGrant>;
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ const usual: EgressLimits = {
  * grant are served, while they run.
  */
 export function createEgressProxy(deps: {
-  readonly judge: (url: string) => EgressJudgement;
+  readonly judge: (url: string, approved: readonly string[] | null) => EgressJudgement;
   readonly onConnection: (connection: EgressConnection) => void;
   readonly log: Log;
   readonly lookup?: Lookup;
@@ -76,6 +76,7 @@ export function createEgressProxy(deps: {
   interface OpenGrant {
     readonly token: Buffer;
     readonly open: Set<Duplex>;
+    readonly hosts: readonly string[] | null;
     readonly tell: (connection: EgressConnection) => void;
   }
   const grants = new Set<OpenGrant>();
@@ -110,7 +111,7 @@ export function createEgressProxy(deps: {
       refuse(client, status, message, next);
     };
     if (host === "") return no(400, "The address is ambiguous.", []);
-    const judged = deps.judge(`https://${host}${port === "443" ? "" : `:${port}`}/`);
+    const judged = deps.judge(`https://${host}${port === "443" ? "" : `:${port}`}/`, grant.hosts);
     if (judged.verdict !== "allow") return no(403, judged.rule.message, judged.alternatives);
     if (grant.open.size >= limits.connections)
       return no(429, `The limit is ${limits.connections} concurrent connections per command.`, ["Use fewer connections at the same time."]);
@@ -182,7 +183,7 @@ export function createEgressProxy(deps: {
   }
 
   return {
-    async grant(onConnection) {
+    async grant(onConnection, hosts) {
       const socketPath = joinPath(socketFolder(), "proxy.sock");
       await (onSocket ??= listen((server, done) =>
         server.listen(socketPath, () => {
@@ -195,6 +196,7 @@ export function createEgressProxy(deps: {
       const grant: OpenGrant = {
         token: Buffer.from(token, "latin1"),
         open: new Set(),
+        hosts: hosts ?? null,
         tell(connection) {
           deps.onConnection(connection);
           onConnection?.(connection);

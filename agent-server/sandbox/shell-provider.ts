@@ -13,6 +13,8 @@ export interface ShellCommand {
   readonly outputBytes: number;
   /** Network access through the egress proxy, limited to hosts of the network policy; none when false. */
   readonly network: boolean;
+  /** The only hosts that it may reach; the network policy's allowlist if absent. */
+  readonly hosts?: readonly string[];
   /** Called after each connection attempt has ended. */
   readonly onConnection?: (connection: EgressConnection) => void;
   /** The task's view, opened by this sandbox: the command sees and changes it in place of the workspace. */

@@ -125,7 +125,14 @@ export function createTools(deps: ToolsDeps): Tools {
       return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };
     },
     problem: () => commandSettings.read().problem,
-    network: (command, cwd) => flag("TOOLS_NETWORK") && governance.commandNeeds(command, cwd).network,
+    network: (command, cwd) => (flag("TOOLS_NETWORK") ? governance.commandNeeds(command, cwd).network : null),
+    whyNoNetwork(command, cwd) {
+      if (flag("TOOLS_NETWORK")) return null;
+      const needs = governance.commandNeeds(command, cwd).network;
+      if (needs === null) return null;
+      const what = needs.services.length === 0 ? "the network" : needs.services.join(" and ");
+      return `It needs ${what}, and network access is turned off (flag TOOLS_NETWORK).`;
+    },
     runsTests: (command, cwd) => governance.commandNeeds(command, cwd).tests,
   };
 

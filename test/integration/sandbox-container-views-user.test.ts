@@ -8,5 +8,5 @@ import { describeViewsIn } from "../support/engine/view-cases.ts";
 it("runs as an ordinary user", () => expect(ordinary).toBe(true));
 
 describe.skipIf(engineOfRoot === null)("views of an ordinary user's tasks in Docker (needs a start as root)", () => {
-  describeViewsIn("Docker", () => engineOfRoot ?? "");
+  describeViewsIn("Docker", () => engineOfRoot ?? "", false);
 });

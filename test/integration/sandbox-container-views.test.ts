@@ -18,7 +18,7 @@ describe.skipIf(noEngine !== null)(`views of tasks in Docker${noEngine === null 
     engine = await startEngine();
   });
   afterAll(() => engine.stop());
-  describeViewsIn("Docker", () => engine.socket);
+  describeViewsIn("Docker", () => engine.socket, true);
 });
 
 const noPodman = skippedWithout("podman");
@@ -28,7 +28,7 @@ describe.skipIf(noPodman !== null)(`views of tasks in Podman${noPodman === null 
     podman = await startPodman(smallImage);
   });
   afterAll(() => podman.stop());
-  describeViewsIn("Podman", () => podman.socket);
+  describeViewsIn("Podman", () => podman.socket, false);
 
   it("keep the form in which a sandbox stored their files: another sandbox with another form refuses them", async () => {
     const fixture = createSandboxFixture();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
 import type { NetworkJudgment, NetworkUse } from "../decision-facts.ts";
+import type { NetworkService } from "./network-needs.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 /** A host, or `*.` followed by a host, with DNS labels. */
@@ -15,11 +16,25 @@ const NetworkTable = z.strictObject({
   version: z.literal(1),
   allow: z.array(HostPattern).default([]),
   deny: z.array(HostPattern).default([]),
+  services: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(200),
+        programs: z.array(z.string().regex(/^[\w.+-]{1,100}$/)).min(1),
+        hosts: z.array(HostPattern).min(1),
+      }),
+    )
+    .default([]),
 });
 
 export interface NetworkPolicy {
-  /** Judges a URL before anything is resolved or sent. The egress check repeats it for addresses and each redirect. Never throws. */
-  readonly judge: (url: string, use: NetworkUse) => NetworkJudgment;
+  /**
+   * Judges a URL before anything is resolved or sent. The egress check repeats it for addresses and each redirect. Never throws.
+   * @param approved hosts that the owner approved for one command, in place of the allowlist; absent or null for the allowlist
+   */
+  readonly judge: (url: string, use: NetworkUse, approved?: readonly string[] | null) => NetworkJudgment;
+  /** Services that programs use; those of the owner's file come first. */
+  readonly services: readonly NetworkService[];
   /** SHA-256 of the loaded tables. */
   readonly version: string;
   /** Why the tables are unusable; then every host is denied. */
@@ -40,6 +55,7 @@ export function createNetworkPolicy(deps: {
 }): NetworkPolicy {
   const allow: string[] = [];
   const deny: string[] = [];
+  const services: NetworkService[] = [];
   const digest = createHash("sha256");
   let problem: string | null = null;
   for (const { file, label, required } of [
@@ -52,6 +68,7 @@ export function createNetworkPolicy(deps: {
       const table = NetworkTable.parse(parseShipped(text).value);
       allow.push(...table.allow);
       deny.push(...table.deny);
+      services.unshift(...table.services);
     } catch (error) {
       if (!required && (error as { code?: string }).code === "ENOENT") continue;
       problem = `The allowlist (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
@@ -70,10 +87,11 @@ export function createNetworkPolicy(deps: {
 
   return {
     version,
+    services,
     get problem() {
       return problem;
     },
-    judge(text, use) {
+    judge(text, use, approved = null) {
       if (problem !== null) return denial("table-failed", problem, "");
       if (!deps.enabled()) {
         return denial(
@@ -101,7 +119,9 @@ export function createNetworkPolicy(deps: {
         return denial("secret", "The address appears to contain a secret.", host, "Remove the secret.");
       }
       if (deny.some((pattern) => covers(pattern, host))) return denial("denied-host", `${host} is on your list of denied hosts.`, host);
-      const pattern = allow.find((one) => covers(one, host));
+      if (approved !== null && !approved.some((one) => covers(one, host)))
+        return denial("host-not-approved", `${host} is not one of the hosts that this command was approved for.`, host);
+      const pattern = (approved ?? allow).find((one) => covers(one, host));
       if (pattern === undefined) {
         return denial(
           "host-not-listed",

@@ -14,7 +14,11 @@ export function isContained(level: unknown): boolean {
   return level === "transactional" || level === "copied";
 }
 
-const networkRule = rule("command.network", "Runs with network access: it can send data to the hosts on your allowlist.");
+/** @param hosts as in the arguments of the intent */
+function networkRule(hosts: unknown): ReturnType<typeof rule> {
+  const named = Array.isArray(hosts) && hosts.length > 0 ? `these hosts: ${hosts.map(String).join(", ")}` : "the hosts on your allowlist";
+  return rule("command.network", `Runs with network access: it can send data to ${named}.`);
+}
 
 /** Policy for command lines: what the syntax tree would run, and where. */
 export const assessCommand: PolicyRule = (intent, _base, facts) => {
@@ -44,14 +48,18 @@ export const assessCommand: PolicyRule = (intent, _base, facts) => {
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
   if (judgment.verdict === "deny")
     return policyFinding({ ...common, denial: { tier: judgment.tier, riskLevel, rules, alternatives: common.alternatives } });
-  // Containment is the boundary: what the command does in its view is judged when it reaches the workspace.
-  if (isContained(intent.args["containment"]) && !networked)
-    return policyFinding({ scope: "contained", tags: ["shell"], alternatives: common.alternatives, notes: [containedRule] });
+  const network = networked ? [networkRule(intent.args["network"])] : [];
+  // Containment is the boundary: what the command does in its view is judged when it reaches the workspace. What it sends is not.
+  if (isContained(intent.args["containment"]) && !(networked && judgment.verdict === "ask" && judgment.tier === "T3"))
+    return policyFinding({
+      ...{ scope: networked ? "network.contained" : "contained", tags: networked ? tags : ["shell"], alternatives: common.alternatives },
+      ...(networked ? { asks: network } : { notes: [containedRule] }),
+    });
   if (onHost) {
     const asked = judgment.verdict === "allow" ? [] : rules;
     return policyFinding({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [hostRule, ...asked] });
   }
-  const asks = [...(networked ? [networkRule] : []), ...(judgment.verdict === "allow" ? [] : rules)];
+  const asks = [...network, ...(judgment.verdict === "allow" ? [] : rules)];
   if (judgment.verdict === "ask" && judgment.tier === "T3") return policyFinding({ ...common, raises: asks });
   return asks.length > 0 ? policyFinding({ ...common, asks }) : policyFinding({ ...common, notes: rules });
 };

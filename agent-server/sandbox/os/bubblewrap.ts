@@ -181,7 +181,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       missing,
       mounts.map(({ path }) => path),
     );
-    const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
+    const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection, command.hosts) : null;
     let group: ControlGroup | null = null;
     const descriptors: number[] = [];
     let told: Promise<void> = Promise.resolve();

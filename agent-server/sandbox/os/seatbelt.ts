@@ -206,7 +206,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
       }
       if (command.network && deps.egress === null)
         throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
-      const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection) : null;
+      const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection, command.hosts) : null;
       try {
         const port = grant === null ? null : await grant.loopbackPort();
         return await start(command, port, grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${port}`)));

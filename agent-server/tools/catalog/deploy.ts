@@ -54,7 +54,7 @@ export const deploy = defineTool({
     if (!folder.inside || folder.type !== "directory")
       throw new LancelotError("invalid_params", `The declared folder ${declared.folder} is not in the workspace. Nothing ran.`);
     const title = `${titles[action]}${target === undefined ? "" : ` ${target}`}`;
-    const network = { ...scope, commands: { ...scope.commands, network: () => declared.network } };
+    const network = { ...scope, commands: { ...scope.commands, network: () => (declared.network ? { services: [], hosts: null } : null) } };
     const effect = await commandEffect(network, {
       command: declared.command,
       cwd: { display: folder.display, absolute: folder.absolute },

@@ -1,4 +1,5 @@
 import type { CommandPlace, Containment } from "../../contract/providers.ts";
+import type { NetworkNeeds } from "../../governance/governance.ts";
 
 /** Where a command runs, for the approval question. */
 export function describePlace(place: CommandPlace, containment: Containment): string {
@@ -36,7 +37,7 @@ export function commandDetail(of: {
   cwd: string;
   place: CommandPlace;
   containment: Containment;
-  network: boolean;
+  network: NetworkNeeds | null;
   timeoutMs: number;
 }): string {
   return [
@@ -44,7 +45,7 @@ export function commandDetail(of: {
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
     `Runs ${describePlace(of.place, of.containment)}.`,
-    of.network ? "Network: hosts on your allowlist (config/network.yaml)." : "Network: none.",
+    describeNetwork(of.network),
     `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
 }
@@ -59,4 +60,12 @@ export function seconds(ms: number): string {
 export function oneLine(command: string): string {
   const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
   return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;
+}
+
+/** What a command needs of the network, for the approval question. */
+function describeNetwork(needs: NetworkNeeds | null): string {
+  if (needs === null) return "Network: none.";
+  if (needs.hosts === null) return "Network: hosts on your allowlist (config/network.yaml).";
+  const hosts = needs.hosts.join(", ");
+  return needs.services.length === 0 ? `Network: ${hosts}.` : `Network: ${needs.services.join(" and ")} (${hosts}).`;
 }

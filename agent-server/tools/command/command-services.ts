@@ -1,3 +1,4 @@
+import type { NetworkNeeds } from "../../governance/governance.ts";
 import type { Redactor } from "../../security/security.ts";
 import { type RunOnProvider } from "../routing/provider-failover.ts";
 import type { Router } from "../routing/capability-router.ts";
@@ -12,8 +13,10 @@ export interface CommandServices {
   readonly learnSecrets: () => Promise<void>;
   /** Why commands cannot run now; null when they can. */
   readonly problem: () => string | null;
-  /** True when the command needs the network and the user's flag allows it. */
-  readonly network: (command: string, cwd: string) => boolean;
+  /** What the command needs of the network; null when nothing, or while the user's flag is off. */
+  readonly network: (command: string, cwd: string) => NetworkNeeds | null;
+  /** Why a command that failed may have needed the network; null where that is no reason. */
+  readonly whyNoNetwork: (command: string, cwd: string) => string | null;
   /** True when the command runs tests, so that its result is shown with the changes that it saw. */
   readonly runsTests: (command: string, cwd: string) => boolean;
 }

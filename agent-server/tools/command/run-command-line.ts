@@ -35,7 +35,8 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   const { call } = scope;
   const limits = commands.limits();
   const timeoutMs = Math.min(line.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
-  const network = commands.network(line.command, line.cwd.absolute);
+  const needs = commands.network(line.command, line.cwd.absolute);
+  const network = needs !== null;
   const profile = { network, unattended: call.askOwner === undefined };
   const { provider: planned } = await commands.router.choose({ capability: "shell_exec", action: "run", profile });
   const place = placeOf(planned);
@@ -65,13 +66,18 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       {
         capability: "shell_exec",
         action: "run",
-        args: { command: line.command, ...(place === "host" ? { place } : {}), ...(isInView ? { containment } : {}), network },
+        args: {
+          command: line.command,
+          ...(place === "host" ? { place } : {}),
+          ...(isInView ? { containment } : {}),
+          network: needs?.hosts ?? network,
+        },
         cwd: line.cwd.absolute,
       },
     ],
     question: {
       title: line.title,
-      detail: commandDetail({ command: line.command, cwd: line.cwd.display, place, containment, network, timeoutMs }),
+      detail: commandDetail({ command: line.command, cwd: line.cwd.display, place, containment, network: needs, timeoutMs }),
     },
     touches: [],
     ...(isInView
@@ -93,6 +99,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
             timeoutMs,
             outputBytes: limits.outputBytes,
             network,
+            ...(needs === null || needs.hosts === null ? {} : { hosts: needs.hosts }),
             ...(view === undefined ? {} : { view }),
             onConnection: (connection) => void connections.push(connection),
             onOutput: output.add,
@@ -104,6 +111,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
         return answerOf(done.value, {
+          whyNoNetwork: commands.whyNoNetwork(line.command, line.cwd.absolute),
           text: output.text(),
           place: ran,
           containment,
@@ -123,6 +131,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
 function answerOf(
   result: ShellResult,
   of: {
+    whyNoNetwork: string | null;
     text: string;
     place: CommandPlace;
     containment: Containment;
@@ -141,6 +150,7 @@ function answerOf(
         ]),
     ...(result.killedOrphans ? ["[Its background processes were stopped.]"] : []),
     ...describeRefused(of.connections),
+    ...(of.whyNoNetwork === null || (result.ended === "exit" && result.exitCode === 0) ? [] : [`[${of.whyNoNetwork}]`]),
     ...(result.outputBytes > of.limits.outputBytes
       ? [`[The output was ${formatBytes(result.outputBytes)}; everything after ${formatBytes(of.limits.outputBytes)} was dropped.]`]
       : []),

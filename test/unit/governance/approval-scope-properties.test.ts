@@ -117,7 +117,7 @@ describe("a scope", () => {
       }),
       { numRuns: 20_000 },
     );
-    expect(covered).toBeGreaterThan(100);
+    expect(covered).toBeGreaterThan(10);
   });
 });
 

@@ -113,10 +113,14 @@ describe("the gate", () => {
   });
 
   it.each([
-    ["npm install left-pad", { network: true, tests: false }],
-    ["npm test", { network: false, tests: true }],
-    ["cd src && python -m pytest -q", { network: false, tests: true }],
-    ["ls", { network: false, tests: false }],
+    [
+      "npm install left-pad",
+      { network: { services: ["the npm registry"], hosts: ["registry.npmjs.org", "registry.yarnpkg.com"] }, tests: false },
+    ],
+    ["git fetch origin", { network: { services: [], hosts: null }, tests: false }],
+    ["npm test", { network: null, tests: true }],
+    ["cd src && python -m pytest -q", { network: null, tests: true }],
+    ["ls", { network: null, tests: false }],
   ])("reports what %s needs", (command, needs) => {
     expect(fixture.governance.commandNeeds(command, undefined)).toEqual(needs);
   });

@@ -16,14 +16,23 @@ describe("a command in the approval question", () => {
   });
 
   it("says where it runs, on what network and how long", () => {
-    const of = { command: "npm test", cwd: ".", place: "container", containment: "watched", network: false, timeoutMs: 600_000 } as const;
+    const of = { command: "npm test", cwd: ".", place: "container", containment: "watched", network: null, timeoutMs: 600_000 } as const;
     const [command, blank, folder, place, network, timeout, ...rest] = commandDetail(of).split("\n");
     expect([command, blank, rest]).toEqual(["npm test", "", []]);
     expect([folder, place, network, timeout]).toEqual(
       ["workspace", "container", "none", "10 min"].map((part) => expect.stringContaining(part)),
     );
-    const onHost = commandDetail({ ...of, cwd: "packages/a", place: "host", containment: "host", network: true, timeoutMs: 90_000 });
+    const onHost = commandDetail({
+      ...of,
+      cwd: "packages/a",
+      place: "host",
+      containment: "host",
+      network: { services: [], hosts: null },
+      timeoutMs: 90_000,
+    });
     for (const part of ["packages/a", "without a sandbox", "config/network.yaml", "90 s"]) expect(onHost).toContain(part);
+    const registry = { services: ["the npm registry"], hosts: ["registry.npmjs.org"] };
+    expect(commandDetail({ ...of, network: registry })).toContain("the npm registry (registry.npmjs.org)");
     expect(commandDetail({ ...of, place: "os_sandbox" })).toContain("OS sandbox");
     expect(commandDetail({ ...of, place: "os_sandbox", containment: "transactional" })).toContain("copy-on-write");
   });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -51,11 +51,10 @@ describe("a task has its own version", () => {
     expect(hasCopy("quest-1", "src/a.sh")).toBe(expected);
   });
 
-  it.runIf(process.getuid?.() !== 0)("of a file in a folder that cannot be read", () => {
+  it("of a file that cannot be looked at", () => {
     writeFileSync(inLayer("src/a.sh"), "");
-    chmodSync(inLayer("src"), 0);
-    expect(hasCopy("quest-1", "src/a.sh")).toBe(true);
-    chmodSync(inLayer("src"), 0o700);
+    // Its name is too long for the system, for root too.
+    expect(hasCopy("quest-1", `src/${"a".repeat(300)}.sh`)).toBe(true);
   });
 
   it("of everything outside the workspace, where it has folders of its own", () => {
