@@ -170,8 +170,13 @@ export function createGovernance(deps: GovernanceDeps): Governance {
       const judgment = commands.judge(command, cwd);
       const tests = runsTests(command, judgment);
       if (!judgment.tags.includes("network")) return { network: null, tests };
-      const parts = judgment.parts.map(({ text }) => text).filter((text) => commands.judge(text, cwd).tags.includes("network"));
-      return { network: networkNeeds(parts, network.services), tests };
+      // A sandbox has its own loopback, where a server that the command starts can be reached.
+      const outward = judgment.parts.filter(({ rule }) => rule.id !== "command.network-local").map(({ text }) => text);
+      const parts = outward.filter((text) => commands.judge(text, cwd).tags.includes("network"));
+      return {
+        network: parts.length === 0 && outward.length < judgment.parts.length ? null : networkNeeds(parts, network.services),
+        tests,
+      };
     },
     judgeUrl: (url, approved) => network.judge(url, "write", approved),
     explain: (command, cwd) => ({

@@ -39,7 +39,8 @@ describe("harmless commands at the transactional level", () => {
 
   /** What the gate decides on a command that runs in a view. */
   function verdictOf(command: string, hasNetwork: boolean): string {
-    const network = hasNetwork && gate.governance.commandNeeds(command, gate.workspace).network;
+    const needs = hasNetwork ? gate.governance.commandNeeds(command, gate.workspace).network : null;
+    const network = needs?.hosts ?? needs !== null;
     const args = { command, containment: "transactional", network };
     return gate.governance.evaluate(intent("shell_exec", "run", args, { cwd: gate.workspace })).verdict;
   }
