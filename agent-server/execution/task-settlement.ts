@@ -227,10 +227,11 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
     if (status === "pending") return;
     // The listener is called inside the decision's transaction, so continue after it.
     setImmediate(() => {
-      if (isClosed || changes.review.list({ questId, open: true, limit: 1 }).length > 0) return;
-      const rest = rests.of(questId);
-      if (rest.generated === null && rest.repository === null) return;
+      if (isClosed) return;
       alone(questId, async () => {
+        if (changes.review.list({ questId, open: true, limit: 1 }).length > 0) return;
+        const rest = rests.of(questId);
+        if (rest.generated === null && rest.repository === null) return;
         const text = await settleQuest(ownerContext(questId));
         if (text !== "") untold.set(questId, [...(untold.get(questId) ?? []), text]);
       }).catch((error: unknown) => deps.log("a reviewed task could not be settled", error));

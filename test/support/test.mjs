@@ -82,7 +82,7 @@ const parts = {
 };
 
 /** Every part. The last ones run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualSteps = [[["checks"]], [["unit"]], [["serial"], ["editor", "browser", "views", "local-models"], ["integration"]]];
+const usualSteps = [[["checks"]], [["unit"]], [["serial"], ["editor", "browser", "views"], ["local-models"], ["integration"]]];
 const soakSteps = [[["unit"]], [["integration"]], [["views"]], [["serial"]], [["local-models"]]];
 
 async function runInOrder(names) {

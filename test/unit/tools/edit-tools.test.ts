@@ -72,6 +72,15 @@ describe("edits written directly (autonomous posture)", () => {
     expect(fixture.read("x/y/new.ts")).toBe("new\n");
   });
 
+  it("proposes a file that other programs obey, with the reason, and writes it when it is accepted", async () => {
+    await fixture.run("write_file", { path: ".github/workflows/ci.yml", content: "on: push\n" });
+    const [change] = fixture.tools.changes.list({ questId: "q1", open: true, limit: 10 });
+    expect(change).toMatchObject({ path: ".github/workflows/ci.yml", kind: "create", caution: expect.stringContaining("build server") });
+    expect(existsSync(fixture.path(".github"))).toBe(false);
+    await fixture.tools.changes.decide(change?.id ?? "", "accept");
+    expect(fixture.read(".github/workflows/ci.yml")).toBe("on: push\n");
+  });
+
   it("applies a patch of several files atomically", async () => {
     fixture.write("a.txt", "1\n2\n3\n");
     fixture.write("b.txt", "x\ny\n");
