@@ -199,6 +199,19 @@ describe("run_command in a view of its task", () => {
     expect([existsSync(at.path("node_modules")), at.read("a.txt")]).toEqual([false, "one\n"]);
   });
 
+  it("proposes none of more files than anybody reviews, and sorts them again once git ignores them", async () => {
+    open();
+    await command("echo two > a.txt");
+    const { text, receiptId } = await command("mkdir vendor; for i in $(seq 2100); do echo $i > vendor/$i; done");
+    expect(pending().map(({ path }) => path)).toEqual(["a.txt"]);
+    expect(at.ledger.get(receiptId ?? "")?.outputs).toMatchObject({ tooMany: 2101, proposedTotal: 0 });
+    expect(text).toContain("2,101");
+    at.write(".gitignore", "vendor\n");
+    const { card } = await command("ls vendor | wc -l");
+    expect(card.proposed).toMatchObject({ generated: [{ name: "vendor", created: 2100 }] });
+    expect(pending().map(({ path }) => path)).toEqual(["a.txt"]);
+  });
+
   it("leaves generated files alone until the user applies or discards them", async () => {
     open();
     await command("mkdir node_modules; echo 1 > node_modules/a");

@@ -10,7 +10,7 @@ const maxNames = 30;
 const maxOnReceipt = 200;
 
 /** Describes what a command of a task left, for the model; empty when nothing changed. */
-export function describeOutcome({ proposed, secret, generated, repositories, special, work }: TaskOutcome): string {
+export function describeOutcome({ proposed, tooMany, secret, generated, repositories, special, work }: TaskOutcome): string {
   const marks = { create: "+", modify: "~", delete: "-" } as const;
   const line = ({ kind, path, caution }: Change): string =>
     `${marks[kind]} ${path}${caution === undefined ? "" : ` (reviewed on its own: ${caution})`}`;
@@ -21,6 +21,11 @@ export function describeOutcome({ proposed, secret, generated, repositories, spe
           `[Proposed, waiting for the user's review: ${proposed.length} ${proposed.length === 1 ? "change" : "changes"}. You and your commands already see them, so continue.]`,
           ...proposed.slice(0, maxNames).map(line),
           ...(proposed.length > maxNames ? [`… and ${proposed.length - maxNames} more`] : []),
+        ]),
+    ...(tooMany === null
+      ? []
+      : [
+          `[Not proposed: ${tooMany.toLocaleString("en-US")} changed files, which are too many to review. They stay in this task. Delete them, or propose a .gitignore that covers generated folders; once the user accepts it, the next command sorts them again.]`,
         ]),
     ...(generated === null ? [] : [`[Generated files of this task, which your commands see: ${describeGroups(generated.groups)}.]`]),
     ...(work === null ? [] : describeWork(work)),
@@ -66,10 +71,11 @@ function note(words: string, paths: readonly string[]): string[] {
 }
 
 /** What a command left, for its receipt. */
-export function taskOutputs({ proposed, secret, generated, repositories, special, work }: TaskOutcome): Record<string, unknown> {
+export function taskOutputs({ proposed, tooMany, secret, generated, repositories, special, work }: TaskOutcome): Record<string, unknown> {
   const listed = (paths: readonly string[]): readonly string[] => paths.slice(0, maxOnReceipt).map(displayPath);
   return {
     proposedTotal: proposed.length,
+    ...(tooMany === null ? {} : { tooMany }),
     ...(generated === null ? {} : { generated: generated.groups }),
     ...(work === null ? {} : { commits: work.commits.slice(0, 20).map(({ hash, subject }) => ({ hash, subject })), dropped: work.dropped }),
     ...(secret.length === 0 ? {} : { secret: listed(secret) }),

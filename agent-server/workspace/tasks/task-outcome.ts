@@ -13,10 +13,15 @@ import { proposeChange } from "./propose-change.ts";
 import type { RepositoryWork } from "./repository-work.ts";
 import type { GeneratedFiles } from "./task-store.ts";
 
+/** Changes that a person can review. More come from dependencies or build output that git does not ignore. */
+const maxProposed = 2_000;
+
 /** What a command of a task left, by what happens to it. */
 export interface TaskOutcome {
   /** Source files and files that other programs run: changes that were proposed, new or again. */
   readonly proposed: readonly Change[];
+  /** Number of changed source files when they are too many to review: none is proposed then, and all stay with the task. */
+  readonly tooMany: number | null;
   /** Secret files, which are never proposed. */
   readonly secret: readonly string[];
   readonly generated: GeneratedFiles | null;
@@ -30,7 +35,16 @@ export interface TaskOutcome {
   readonly work: RepositoryWork | null;
 }
 
-export const noOutcome: TaskOutcome = { proposed: [], secret: [], generated: null, repositories: [], special: [], held: [], work: null };
+export const noOutcome: TaskOutcome = {
+  proposed: [],
+  tooMany: null,
+  secret: [],
+  generated: null,
+  repositories: [],
+  special: [],
+  held: [],
+  work: null,
+};
 
 /** For the review: the receipt of a command, and its text. */
 export interface CommandOrigin {
@@ -88,7 +102,8 @@ export async function readOutcome(
     all,
   );
   const proposed: Change[] = [];
-  for (const change of sources) {
+  const tooMany = sources.length > maxProposed ? sources.length : null;
+  for (const change of tooMany === null ? sources : []) {
     const caution = classes.get(change.path) === "protected" ? cautionOf(governance, workspace, change.path) : null;
     const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, ...of });
     if (made !== null) proposed.push(made);
@@ -96,6 +111,7 @@ export async function readOutcome(
   const repositories = named("repository").map(({ path }) => path);
   return {
     proposed,
+    tooMany,
     held: sources.map(({ path }) => path),
     unchanged,
     secret: named("protected")
