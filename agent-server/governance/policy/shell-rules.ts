@@ -1,3 +1,4 @@
+import type { Intent } from "../../contract/governance.ts";
 import { CommandPlace } from "../../contract/providers.ts";
 import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
@@ -14,9 +15,16 @@ export function isContained(level: unknown): boolean {
   return level === "transactional" || level === "copied";
 }
 
-/** @param hosts as in the arguments of the intent */
-function networkRule(hosts: unknown): ReturnType<typeof rule> {
-  const named = Array.isArray(hosts) && hosts.length > 0 ? `these hosts: ${hosts.map(String).join(", ")}` : "the hosts on your allowlist";
+/** The hosts that a command may reach; null for those on the allowlist. */
+function hostsOf({ args }: Intent): readonly string[] | null {
+  return Array.isArray(args["network"]) ? args["network"].map(String) : null;
+}
+
+/** @param unlisted the hosts that are not on the allowlist: the command names them, so neither trust nor a learned rule may let it reach them */
+function networkRule(hosts: readonly string[] | null, unlisted: readonly string[]): ReturnType<typeof rule> {
+  if (unlisted.length > 0)
+    return rule("command.network-unlisted", `Can send data to hosts that are not on your allowlist: ${unlisted.join(", ")}.`);
+  const named = hosts === null ? "the hosts on your allowlist" : `these hosts: ${hosts.join(", ")}`;
   return rule("command.network", `Runs with network access: it can send data to ${named}.`);
 }
 
@@ -48,18 +56,20 @@ export const assessCommand: PolicyRule = (intent, _base, facts) => {
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
   if (judgment.verdict === "deny")
     return policyFinding({ ...common, denial: { tier: judgment.tier, riskLevel, rules, alternatives: common.alternatives } });
-  const network = networked ? [networkRule(intent.args["network"])] : [];
+  const hosts = hostsOf(intent);
+  const unlisted = (hosts ?? []).filter((host) => facts.network(`https://${host}/`, "write").verdict === "deny");
+  const network = networked ? [networkRule(hosts, unlisted)] : [];
   // Containment is the boundary: what the command does in its view is judged when it reaches the workspace. What it sends is not.
   if (isContained(intent.args["containment"]) && !(networked && judgment.verdict === "ask" && judgment.tier === "T3"))
     return policyFinding({
       ...{ scope: networked ? "network.contained" : "contained", tags: networked ? tags : ["shell"], alternatives: common.alternatives },
-      ...(networked ? { asks: network } : { notes: [containedRule] }),
+      ...(unlisted.length > 0 ? { raises: network } : networked ? { asks: network } : { notes: [containedRule] }),
     });
   if (onHost) {
     const asked = judgment.verdict === "allow" ? [] : rules;
     return policyFinding({ ...common, riskLevel: riskLevel === "critical" ? riskLevel : "high", raises: [hostRule, ...asked] });
   }
   const asks = [...network, ...(judgment.verdict === "allow" ? [] : rules)];
-  if (judgment.verdict === "ask" && judgment.tier === "T3") return policyFinding({ ...common, raises: asks });
+  if (unlisted.length > 0 || (judgment.verdict === "ask" && judgment.tier === "T3")) return policyFinding({ ...common, raises: asks });
   return asks.length > 0 ? policyFinding({ ...common, asks }) : policyFinding({ ...common, notes: rules });
 };

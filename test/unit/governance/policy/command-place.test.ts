@@ -63,6 +63,29 @@ describe("a command with the network", () => {
     expect(run({ network }).decision.verdict).toBe("ask");
   });
 
+  it.each([{}, { containment: "transactional" }])(
+    "may reach hosts beyond the allowlist only when it is asked each time, whatever was learned: %j",
+    (more) => {
+      const facts: Partial<DecisionFacts> = {
+        soul: soul(),
+        trust: { tier: () => "T1" },
+        learned: { find: () => ({ id: "rule", verdict: "allow", message: "You allowed this." }) },
+        network: (url) => ({
+          verdict: url === "https://listed.example/" ? "allow" : "deny",
+          host: "",
+          rule: { id: "network.x", source: "policy", message: "" },
+          alternatives: [],
+        }),
+      };
+      const listed = run({ network: ["listed.example"], ...more }, facts);
+      expect(listed.decision.verdict).toBe("allow");
+      const unlisted = run({ network: ["listed.example", "other.example"], ...more }, facts);
+      expect(unlisted.decision).toMatchObject({ verdict: "ask", tier: "T3" });
+      expect(unlisted.decision.rules.map(({ id }) => id)).toContain("command.network-unlisted");
+      expect(unlisted.learnedRule).toBeNull();
+    },
+  );
+
   it("falls under what the soul says of the network", () => {
     const holding = soul({ requiresApproval: ({ tags }) => (tags.includes("network") ? "network" : null) });
     expect(run({ network: true }, { soul: holding }).decision).toMatchObject({ verdict: "ask", tier: "T3" });
