@@ -148,8 +148,13 @@ export const ToolPart = z.object({
   live: z.object({ text: z.string(), skipped: z.int() }).optional(),
   /** Changed files (at most 200 of `total`), and the checkpoint that restores them. */
   touched: z.object({ files: z.array(TouchedFile), total: z.int(), checkpointId: Id.nullable() }).optional(),
-  /** Changes that a command proposed (at most 200 of `total`), and the generated files that its task has. */
-  proposed: z.object({ changeIds: z.array(Id), total: z.int(), generated: z.array(GeneratedGroup) }).optional(),
+  /**
+   * Changes that a command proposed (at most 200 of `total`), and the generated files that its task has. `tooMany`: the number of changed
+   * files when they are too many to review, so that none was proposed.
+   */
+  proposed: z
+    .object({ changeIds: z.array(Id), total: z.int(), generated: z.array(GeneratedGroup), tooMany: z.int().optional() })
+    .optional(),
   /** Sanitizer rules that found injected instructions in the output; absent when none did. */
   findings: z.array(z.string()).optional(),
   durationMs: z.number().nullable(),

@@ -119,7 +119,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
           ...{ folders: taskFolders, records: taskStore },
           ...{ root, tasks, changes, store, governance, pipeline, locks, moves },
           mode: () => settings().generated_files,
-          ...{ emit: deps.emit, log },
+          ...{ ledger, emit: deps.emit, log },
         });
   const restore = createRestore({ checkpoints, objects, files, governance, pipeline, locks, ledger, verifications, ready: () => ready });
   const repository = createRepositoryUndo({ moves, pipeline, locks, governance, workspace: key });
@@ -130,12 +130,19 @@ export function createExecution(deps: ExecutionDeps): Execution {
     void sweepStaging(workspace.root).catch((error: unknown) => log("the files of an interrupted clone could not be removed", error));
   const ready = (async () => {
     await effects?.recover();
-    await tasks?.rests.recover();
+    for (const { questId, ...outputs } of (await tasks?.rests.recover()) ?? [])
+      ledger.record(
+        { actionType: "system", actionName: "generated_recover", inputs: {}, riskTier: "T1", questId },
+        { status: outputs.conflicts.length === 0 ? "success" : "failure", outputs },
+      );
     await restore.resume();
     collector.soon();
-    await taskFolders?.collect({ isQuestOpen: deps.isQuestOpen, now });
   })().catch((error: unknown) => log("actions of a host that died could not be recovered", error));
   const recovered = ready.then(() => undo.undoUnfinished(swept));
+  // Measures the files of all tasks, so nothing waits for it.
+  const collected = ready
+    .then(() => taskFolders?.collect({ isQuestOpen: deps.isQuestOpen, now }))
+    .catch((error: unknown) => log("the files of ended tasks could not be removed", error));
 
   return {
     pipeline,
@@ -156,6 +163,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
     async close(timeoutMs) {
       settlement?.close();
       await recovered;
+      await collected;
       await verifications.close(timeoutMs);
     },
   };

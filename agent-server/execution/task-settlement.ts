@@ -2,6 +2,7 @@ import type { ActionContext } from "../contract/action.ts";
 import type { TaskLeft } from "../contract/changes.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
+import type { Ledger } from "../receipts/receipts.ts";
 import type { Log } from "../security/security.ts";
 import type { Governance } from "../governance/governance.ts";
 import {
@@ -12,6 +13,7 @@ import {
   fileProvider,
   findRepository,
   gitProvider,
+  noQuest,
   nothingLeft,
   type PathLocks,
   type RepositoryMoves,
@@ -61,6 +63,7 @@ export interface TaskSettlementDeps {
   readonly folders: Pick<TaskFolders, "remove">;
   readonly records: Pick<TaskStore, "save">;
   readonly mode: () => GeneratedMode;
+  readonly ledger: Pick<Ledger, "record">;
   readonly emit: Emit;
   readonly log: Log;
 }
@@ -77,6 +80,8 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   const { rests } = tasks;
   /** What the model should know of reviews that ended while no run waited, by quest. */
   const untold = new Map<string, string[]>();
+  /** Why the commits of a quest wait, as the model was told. */
+  const waiting = new Map<string, string>();
   let isClosed = false;
 
   const isAutonomous = ({ mode, soulScope }: ActionContext): boolean =>
@@ -93,8 +98,15 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   /** Applies proposed changes of commands that need no approval; the others wait for the review. */
   async function applyProposed(context: OfQuest): Promise<number> {
     let count = 0;
-    for (const { id, origin, caution } of store.list({ questId: context.quest, open: true, limit: maxChanges }))
-      if (origin !== null && caution === null && (await changes.applyAllowed(id, context))) count += 1;
+    for (const { id, origin, caution } of store.list({ questId: context.quest, open: true, limit: maxChanges })) {
+      if (origin === null || caution !== null) continue;
+      try {
+        if (await changes.applyAllowed(id, context)) count += 1;
+      } catch (error) {
+        // Its receipt has the reason, and the change stays proposed.
+        if (!(error instanceof LancelotError) || error.code === "cancelled") throw error;
+      }
+    }
     return count;
   }
 
@@ -161,7 +173,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       await rests.dropCommits({ questId, signal });
       return `[The commits of this task (${subjects}) were not taken over, because the user did not accept every change in them. To commit what was accepted, use git_commit.]`;
     }
-    const isReviewed = states.includes("accepted");
+    const isReviewed = states.length > 0 && states.every((status) => status === "accepted");
     try {
       const { value } = await pipeline.execute({
         ...base(context),
@@ -203,20 +215,24 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       return `[The commits of this task (${subjects}) are now in the user's repository: ${moved}.]`;
     } catch (error) {
       if (error instanceof LancelotError && error.code === "cancelled") throw error;
-      await rests.dropCommits({ questId, signal });
-      return problemText(`The commits of this task (${subjects}) were not taken over`, error);
+      const text = problemText(`The commits of this task (${subjects}) were not taken over`, error);
+      // The user can end a rebase or unstage a file: the commits wait for that, and the model is told once.
+      if (error instanceof LancelotError && (error.code === "conflict" || error.code === "unavailable")) {
+        if (waiting.get(questId) === text) return "";
+        waiting.set(questId, text);
+      } else await rests.dropCommits({ questId, signal });
+      return text;
     }
   }
 
   async function settleQuest(context: OfQuest): Promise<string> {
-    const before = JSON.stringify(rests.of(context.quest));
     const applied = isAutonomous(context) ? await applyProposed(context) : 0;
     const texts = [
       applied === 0 ? "" : `[Applied to the workspace: ${applied} of the proposed changes. The user can undo them.]`,
       await settleCommits(context),
       await settleGenerated(context),
     ];
-    if (JSON.stringify(rests.of(context.quest)) !== before) tell(context.quest);
+    tell(context.quest);
     return texts.filter((text) => text !== "").join("\n");
   }
 
@@ -240,8 +256,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
   return {
     async settle(context) {
-      const { quest } = context;
-      if (quest === null) return "";
+      const quest = context.quest ?? noQuest;
       const text = await alone(quest, () => settleQuest({ ...context, quest }));
       const texts = [...(untold.get(quest) ?? []), ...(text === "" ? [] : [text])];
       untold.delete(quest);
@@ -256,6 +271,10 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
         const context = ownerContext(questId);
         if (decision === "accept") await applyGenerated(context, "review");
         else await rests.discardGenerated({ questId, signal: context.signal });
+        deps.ledger.record(
+          { actionType: "user_interaction", actionName: "changes.decideGenerated", inputs: { decision }, riskTier: "T0", questId },
+          { status: "success" },
+        );
         return tell(questId);
       }),
 
@@ -274,13 +293,27 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       stopListening();
     },
 
-    async undo(questId) {
-      const { count, conflicts } = await rests.undoGenerated(questId);
-      return {
-        restored: count === 0 ? [] : ["the generated files"],
-        conflicts: conflicts.map((path) => ({ path, message: "It was changed since, so it stays as it is." })),
-      };
-    },
+    undo: (questId) =>
+      alone(questId, async () => {
+        if (!rests.hasApplied(questId)) return { restored: [], conflicts: [] };
+        const { value } = await pipeline.execute({
+          ...base(ownerContext(questId)),
+          consent: "review",
+          actionName: "generated_restore",
+          inputs: {},
+          steps: [{ capability: "file_ops", action: "write", args: { path: "." } }],
+          question: { title: "Undo the generated files", detail: "" },
+          provider: fileProvider,
+          run: async () => {
+            const undone = await rests.undoGenerated(questId);
+            return { value: undone, outputs: { count: undone.count, conflicts: undone.conflicts.slice(0, maxPaths) } };
+          },
+        });
+        return {
+          restored: value.count === 0 ? [] : ["the generated files"],
+          conflicts: value.conflicts.map((path) => ({ path, message: "It was changed since, so it stays as it is." })),
+        };
+      }),
   };
 }
 

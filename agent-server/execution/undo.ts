@@ -1,3 +1,4 @@
+import { LancelotError } from "../contract/errors.ts";
 import type { RestoreOf, RestoreResult } from "../contract/changes.ts";
 import type { Log } from "../security/security.ts";
 import { type Checkpoints, type FilePath, readImage, type SweptAction } from "../workspace/workspace.ts";
@@ -53,7 +54,10 @@ export function createUndo(deps: {
     async restore(of) {
       if ("id" in of) return files.restore(of);
       const before = await repository.undo(of.questId);
-      const others = await generated?.undo(of.questId);
+      const others = await generated?.undo(of.questId).catch((error: unknown) => {
+        if (!(error instanceof LancelotError)) throw error;
+        return { restored: [], conflicts: [{ path: "the generated files", message: error.message }] };
+      });
       const restored = await files.restore(of);
       const after =
         before.conflicts.length === 0 || restored.restored.length === 0

@@ -106,6 +106,7 @@ async function planAfterReview(call: ToolCall, tool: Tool, args: unknown, scope:
 }
 
 async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRecord, tool: Tool, effect: Effect): Promise<Answer> {
+  let isFinished = false;
   const { value } = await deps.execution.pipeline.execute<Answer>({
     ...actionContextOf(call),
     onWaiting: record.waiting,
@@ -116,6 +117,7 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
       record.changed = describeTouchedFiles(touched);
     },
     onTaskOutcome: (outcome) => {
+      isFinished = true;
       record.show({ proposed: toProposed(outcome) });
       record.changed = describeOutcome(outcome);
     },
@@ -136,7 +138,8 @@ async function execute(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
     },
     ...(effect.verify === undefined ? {} : { verify: effect.verify }),
   });
-  if (effect.inView === undefined || deps.execution.settlement === null) return value;
+  // Processes that still run keep the task; what they leave is settled after the next command or review.
+  if (!isFinished || deps.execution.settlement === null) return value;
   const settled = await deps.execution.settlement.settle({ ...actionContextOf(call), parent: record.card.receiptId ?? call.parent });
   if (settled !== "") record.changed = [record.changed, settled].filter((text) => text !== "").join("\n");
   return value;

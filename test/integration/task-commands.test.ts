@@ -34,7 +34,7 @@ describe("run_command in a view of its task", () => {
     at = createGitFixture({
       ...{ base, workspace, dataDir, posture, configDir },
       home: join(base, "home"),
-      given: { configDir, shells: [shell] },
+      given: { configDir, shells: [shell], emit: (topic, payload) => void (topic === "task" && left.push(payload)) },
     });
     writeFileSync(at.path(".gitignore"), "node_modules\n*.log\n");
     at.git("add", ".gitignore");
@@ -157,6 +157,18 @@ describe("run_command in a view of its task", () => {
     expect(`${ran.text}\n${settled ?? ""}`).toMatch(/^\[The commits of this task .*Evil.* not taken over/m);
   });
 
+  it("keeps a commit that the user's repository cannot take now, says so once, and takes it over later", async () => {
+    open();
+    await command("echo two > a.txt; git add a.txt; git commit -qm Second");
+    writeFileSync(at.path(".git/MERGE_HEAD"), at.git("rev-parse", "HEAD"));
+    await accept("a.txt");
+    expect([await settle(), await settle()].filter((text) => text !== "")).toHaveLength(1);
+    expect(at.tools.execution.settlement?.left(questId).commits).toHaveLength(1);
+    rmSync(at.path(".git/MERGE_HEAD"));
+    await settle();
+    expect(log()).toEqual(["Second", "Ignore", "First"]);
+  });
+
   it("drops commits of which something was rejected", async () => {
     open();
     await command("echo two > a.txt; echo new > n.txt; git add .; git commit -qm Second");
@@ -196,6 +208,8 @@ describe("run_command in a view of its task", () => {
     await settle();
     expect(at.read("node_modules/x/i.js")).toBe("1\n");
     await at.tools.checkpoints.restore({ questId });
+    const names = at.ledger.search({ questId, limit: 100 }).items.map(({ actionName, status }) => `${actionName} ${status}`);
+    expect(names).toEqual(expect.arrayContaining(["generated_apply success", "generated_restore success"]));
     expect([existsSync(at.path("node_modules")), at.read("a.txt")]).toEqual([false, "one\n"]);
   });
 
@@ -215,6 +229,7 @@ describe("run_command in a view of its task", () => {
   it("leaves generated files alone until the user applies or discards them", async () => {
     open();
     await command("mkdir node_modules; echo 1 > node_modules/a");
+    expect(left.at(-1)).toMatchObject({ questId, generated: { groups: [{ name: "node_modules", created: 1 }] } });
     await settle();
     expect(existsSync(at.path("node_modules"))).toBe(false);
     const { settlement } = at.tools.execution;

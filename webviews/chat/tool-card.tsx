@@ -159,6 +159,14 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
       {changes.map((change) => (
         <ChangeCard key={change.id} change={change} chat={chat} />
       ))}
+      {part.proposed?.tooMany !== undefined && (
+        <p class="change-note" data-testid="too-many">
+          {t(
+            "{0} changed files are too many to review, so none was proposed. They stay in this task. If they are generated, add their folder to .gitignore.",
+            part.proposed.tooMany.toLocaleString(),
+          )}
+        </p>
+      )}
       {hidden > 0 && (
         <Button
           testId="more-changes"

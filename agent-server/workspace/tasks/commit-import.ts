@@ -111,12 +111,12 @@ function expectUnmoved(git: Git, refs: readonly RefChange[], real: RefState): vo
   }
 }
 
-/** @throws LancelotError `conflict` when commits have content that the working tree does not have. */
+/** @throws LancelotError `denied` when commits have content that the working tree does not have. */
 async function expectReviewed(git: Git, { ref, before, after }: RefChange, { head }: RefState, index: string): Promise<void> {
   const continuesHead = head.commit !== null && (await git.ask("merge-base", ["--is-ancestor", head.commit, after])) !== null;
   const entries = await changedEntries(git, before ?? (continuesHead ? head.commit : null), after);
   if (await hasFiles(git, entries, index)) return;
-  throw new LancelotError("conflict", `${branchName(ref)} has content that is not in the workspace, and so was not reviewed.`, {
+  throw new LancelotError("denied", `${branchName(ref)} has content that is not in the workspace, and so was not reviewed.`, {
     data: { ref },
   });
 }

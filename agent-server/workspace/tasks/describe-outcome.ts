@@ -92,10 +92,11 @@ export function taskOutputs({ proposed, tooMany, secret, generated, repositories
 }
 
 /** What a command left, for its card. */
-export function toProposed({ proposed, generated }: TaskOutcome): NonNullable<ToolPart["proposed"]> {
+export function toProposed({ proposed, tooMany, generated }: TaskOutcome): NonNullable<ToolPart["proposed"]> {
   return {
     changeIds: proposed.slice(0, maxOnReceipt).map(({ id }) => id),
     total: proposed.length,
     generated: [...(generated?.groups ?? [])],
+    ...(tooMany === null ? {} : { tooMany }),
   };
 }

@@ -19,6 +19,14 @@ export interface RestOf {
   readonly signal: AbortSignal;
 }
 
+/** An application of generated files that a dead host left unfinished: it is complete now, or nothing of it is left. */
+export interface RecoveredFiles {
+  readonly questId: string;
+  readonly outcome: "applied" | "reverted";
+  /** Paths that were changed meanwhile and stay as they are. */
+  readonly conflicts: readonly string[];
+}
+
 /** What a task's layer holds besides proposed changes: generated files and commits. No command of the task runs meanwhile. */
 export interface TaskRests {
   of(questId: string): TaskRest;
@@ -31,14 +39,16 @@ export interface TaskRests {
   applyGenerated(of: RestOf): Promise<AppliedGenerated>;
   /** Removes the generated files from the task. */
   discardGenerated(of: Omit<RestOf, "receiptId">): Promise<void>;
+  /** True when generated files of a quest were applied and not undone. */
+  hasApplied(questId: string): boolean;
   /** Undoes every application of generated files of a quest, newest first. @returns the paths that were changed since and stay */
   undoGenerated(questId: string): Promise<{ readonly count: number; readonly conflicts: readonly string[] }>;
   /** Imports the task's commits; branches that would lose commits stay. @throws LancelotError as `importCommits`; `not_found` without any. */
   importCommits(of: Omit<RestOf, "receiptId"> & Pick<ImportOptions, "record" | "expectFiles">): Promise<ImportResult>;
   /** Removes what the task did to the repository. */
   dropCommits(of: Omit<RestOf, "receiptId">): Promise<void>;
-  /** Ends what a host that died left half applied, in every task of the workspace. */
-  recover(): Promise<void>;
+  /** Ends unfinished applications of hosts that died, in every task of the workspace. */
+  recover(): Promise<RecoveredFiles[]>;
 }
 
 export interface TaskRestsDeps {
@@ -96,9 +106,10 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
     discardGenerated: (of) => drop(of, "generated"),
     dropCommits: (of) => drop(of, "repository"),
 
-    async undoGenerated(questId) {
+    hasApplied: (questId) => tasks.applied(questId).length > 0,
+
+    undoGenerated(questId) {
       const open = tasks.applied(questId);
-      if (open.length === 0) return { count: 0, conflicts: [] };
       return hold({ questId, signal: new AbortController().signal }, async (folder) => {
         await recoverGenerated(folder);
         const conflicts: string[] = [];
@@ -135,7 +146,10 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
 
     async recover() {
       const { signal } = new AbortController();
-      for (const questId of deps.interrupted()) await hold({ questId, signal }, recoverGenerated);
+      const recovered: RecoveredFiles[] = [];
+      for (const questId of deps.interrupted())
+        for (const { outcome, conflicts } of await hold({ questId, signal }, recoverGenerated))
+          recovered.push({ questId, outcome, conflicts });
       for (const questId of tasks.quests()) {
         const rest = tasks.get(questId);
         const { generated } = rest;
@@ -145,6 +159,7 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
         // The host died after the files were in the workspace and before it recorded that.
         if (isApplied) tasks.save(questId, { ...rest, generated: null });
       }
+      return recovered;
     },
   };
 }
