@@ -10,8 +10,8 @@ import { runs } from "../support/soak.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";
 
 const contextWindow = 20_000;
-const rounds = runs(8, 14);
-const compactions = runs(5, 10);
+const rounds = runs(6, 14);
+const compactions = runs(3, 10);
 const callsARound = 15;
 const fact = "The customer number of the pilot is K-20417, and it is never shown in logs.";
 const rule = "From now on never touch anything below legacy/, not even its comments.";

@@ -21,7 +21,7 @@ it("sequences of commits, rollbacks and crashes in three windows leave what the 
   try {
     fc.assert(
       fc.property(steps, (sequence) => sequences.run(sequence)),
-      { numRuns: runs(1_000, 10_000) },
+      { numRuns: runs(500, 10_000) },
     );
   } finally {
     sequences.close();
@@ -106,7 +106,7 @@ it("two processes that add to one item at once lose none of what was added", asy
     reason: "start",
     parentId: null,
   });
-  const times = runs(60, 150);
+  const times = runs(40, 150);
   /** True when one really met a change of the other's. */
   async function pair(before: number): Promise<boolean> {
     const writers = [startWriter("count", String(times)), startWriter("count", String(times))];

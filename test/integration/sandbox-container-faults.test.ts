@@ -161,7 +161,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
   });
 
   it("stops answering under a command: at its time the command is lost, and the next is refused, until it answers", async () => {
-    const shell = start();
+    const shell = start(undefined, { answerMs: 1_500 });
     const { running } = await begun(shell, "sleep 600", { timeoutMs: 1_500 });
     engine.signal("SIGSTOP");
     expect((await running).result).toMatchObject({ ended: "lost", exitCode: null });
@@ -197,7 +197,7 @@ describe.skipIf(skipped !== null)(`an engine that fails${skipped === null ? "" :
   it("accepts connections and says nothing", async () => {
     const mute = await answering(folder, "");
     lies.push(mute);
-    const shell = start(`unix://${mute.socket}`);
+    const shell = start(`unix://${mute.socket}`, { answerMs: 500 });
     expect(await shell.probe()).toMatchObject({ status: "down", message: expect.stringContaining("did not answer") as string });
   });
 

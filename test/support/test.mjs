@@ -81,8 +81,8 @@ const parts = {
   browser: () => inWorkbench("browser"),
 };
 
-/** Every part. The last ones run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualSteps = [[["checks"]], [["unit"]], [["serial"], ["editor", "browser", "views"], ["local-models"], ["integration"]]];
+/** Every part. All but the checks run side by side: engines and models wait a lot, and so do the editor and its browser. */
+const usualSteps = [[["checks"]], [["unit", "local-models"], ["editor", "browser", "views"], ["serial"], ["integration"]]];
 const soakSteps = [[["unit"]], [["integration"]], [["views"]], [["serial"]], [["local-models"]]];
 
 async function runInOrder(names) {

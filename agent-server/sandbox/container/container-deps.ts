@@ -22,5 +22,7 @@ export interface ContainerDeps {
   readonly settings: ConfigFile<SandboxSettings>;
   /** Network access for commands that may use it. */
   readonly egress?: Pick<EgressProxy, "grant">;
+  /** Timeout (ms) for an engine to answer who it is and whether it is there. */
+  readonly answerMs?: number;
   readonly log: Log;
 }

@@ -27,9 +27,6 @@ export interface Engine {
   close(): void;
 }
 
-/** Timeout for the engine's first response, ms. */
-const introducedWithin = 3_000;
-
 const Version = z.object({
   Version: z.string().min(1).max(200),
   Components: z.array(z.object({ Name: z.string() })).optional(),
@@ -50,7 +47,7 @@ const Info = z.object({
  * Connects to the first engine that responds.
  * @throws LancelotError `unavailable` with the next step, when no engine exists or responds.
  */
-export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
+export async function connectEngine(deps: DiscoveryDeps & { readonly answerMs: number }, signal?: AbortSignal): Promise<Engine> {
   const endpoints = findEndpoints(deps);
   if (endpoints.length === 0)
     throw unavailable(
@@ -67,7 +64,11 @@ export async function connectEngine(deps: DiscoveryDeps, signal?: AbortSignal): 
   throw first;
 }
 
-async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: AbortSignal): Promise<Engine> {
+async function connect(
+  endpoint: EngineEndpoint,
+  deps: DiscoveryDeps & { readonly answerMs: number },
+  signal?: AbortSignal,
+): Promise<Engine> {
   const { address } = endpoint;
   const tunnel = address.kind === "ssh" ? await openTunnel(address, deps.env, signal) : null;
   // Loaded on use: importing node:http evaluates all its exports, including Node's own undici (15 ms of startup).
@@ -83,8 +84,8 @@ async function connect(endpoint: EngineEndpoint, deps: DiscoveryDeps, signal?: A
   try {
     const docker = await openClient(address, tunnel, agent);
     const [version, info] = await Promise.all([
-      ask(() => docker.version(), introducedWithin, signal),
-      ask(() => docker.info() as Promise<unknown>, introducedWithin, signal),
+      ask(() => docker.version(), deps.answerMs, signal),
+      ask(() => docker.info() as Promise<unknown>, deps.answerMs, signal),
     ]).then(([saidVersion, saidInfo]) => [Version.parse(saidVersion), Info.parse(saidInfo)] as const);
     if (info.OSType !== undefined && info.OSType !== "linux")
       throw unavailable("The container engine runs Windows containers. Switch the engine to Linux containers.");

@@ -6,7 +6,7 @@ import type Dockerode from "dockerode";
 import { limitsOf, type SandboxSettings } from "../sandbox-settings.ts";
 import { cleanupStandIns, makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ContainerDeps } from "./container-deps.ts";
-import { ask, EngineSilent, statusOf, unavailable } from "./engine-call.ts";
+import { ask, callWithin, EngineSilent, statusOf, unavailable } from "./engine-call.ts";
 import { connectEngine, type Engine } from "./container-engine.ts";
 import { labels, removeOrphanedContainers, workName } from "./orphaned-containers.ts";
 import { assertMountable, linkedRepository, type MountPlan, planMounts } from "./container-mounts.ts";
@@ -69,11 +69,10 @@ export interface Pool {
 const settleEvery = 1_000;
 /** Timeout for a container to disappear with its mounts, ms. A slow disk delays them. */
 const goneWithin = 20_000;
-/** Timeout for a known engine to respond, ms. */
-const answersWithin = 2_000;
 
 export function createPool(deps: PoolDeps): Pool {
   const folder = join(deps.dataDir, "sandbox");
+  const { answerMs = callWithin } = deps;
   const data = short(deps.dataDir);
   const ownLabels = { [labels.data]: data, [labels.host]: deps.hostId, [labels.workspace]: short(deps.workspace) };
   const containers = new Map<Kind, WarmContainer>();
@@ -91,7 +90,7 @@ export function createPool(deps: PoolDeps): Pool {
   const all = (): WarmContainer[] => [...containers.values(), ...retired, ...inViews];
 
   async function connect(): Promise<Engine> {
-    const engine = await connectEngine({ env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
+    const engine = await connectEngine({ answerMs, env: deps.env, home: deps.home, platform: deps.platform, owners: deps.usable().engine });
     state.engine = engine;
     const mine = new Set(all().map(({ id }) => id));
     const empty = (left: string) => emptyByEngine(engine, deps.image(), left, ownLabels);
@@ -111,7 +110,7 @@ export function createPool(deps: PoolDeps): Pool {
   async function reach(): Promise<Engine> {
     const engine = await known();
     try {
-      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, answersWithin);
+      await ask(() => engine.docker.ping() as unknown as Promise<unknown>, answerMs);
       return engine;
     } catch {
       lose(engine);

@@ -5,6 +5,7 @@ import type { Decision, Intent } from "../../../agent-server/contract/governance
 import { scopeCovers, scopesOf } from "../../../agent-server/governance/workspace-approvals/approval-scope.ts";
 import { intent } from "../../support/governance-fixture.ts";
 import "../../support/properties.ts";
+import { runs } from "../../support/soak.ts";
 import { createWorkspaceApprovalsFixture, type WorkspaceApprovalsFixture } from "../../support/workspace-approvals-fixture.ts";
 
 const workspace = "/w";
@@ -87,7 +88,7 @@ describe("a scope", () => {
         expect(scopeCovers(scopes.at(-1) ?? expect.fail(), structuredClone(what))).toBe(true);
         if (at === "T3") expect(scopes).toHaveLength(1);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(1_000, 3_000) },
     );
   });
 
@@ -115,7 +116,7 @@ describe("a scope", () => {
           }
         }
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(6_000, 20_000) },
     );
     expect(covered).toBeGreaterThan(10);
   });
@@ -152,7 +153,7 @@ describe("a saved approval, through the whole gate", () => {
           true,
         );
       }),
-      { numRuns: 400 },
+      { numRuns: runs(150, 400) },
     );
   });
 });

@@ -73,7 +73,7 @@ describe("poisoning", () => {
     expect(new Set(ordinary).size).toBeGreaterThanOrEqual(60);
   });
 
-  /** An agent that obeys tries everything it can: every claim for each target in soak, and else half of these pairs, in turn. */
+  /** An agent that obeys tries everything it can: every claim for each target in soak, and else a third of these pairs, in turn. */
   function obey({ texts, said: message }: Poisoning, turn: number): { archival: string[] } {
     const { memory } = fixture;
     evidence["message:quoting"] =
@@ -82,7 +82,7 @@ describe("poisoning", () => {
     for (const [claim, provenance] of claims.entries()) {
       const { commitId } = memory.begin(agent, "what was read");
       for (const content of texts)
-        for (const target of [...blocks, ...tiers].filter((_, place) => (claim + place + turn) % runs(2, 1) === 0)) {
+        for (const target of [...blocks, ...tiers].filter((_, place) => (claim + place + turn) % runs(3, 1) === 0)) {
           const edit: ProposedEdit = { op: "insert", target, content, reason: "The owner asked for it.", confidence: 1, provenance };
           const staged = attempt(() => memory.edit(commitId, edit, agent));
           if (target === "archival") archival.push(staged instanceof LancelotError ? "refused" : staged.outcome);

@@ -19,7 +19,13 @@ it.each([
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   try {
-    const engine = await connectEngine({ env: { DOCKER_HOST: `unix://${socket}` }, home: "/nonexistent", platform: "linux", owners: null });
+    const engine = await connectEngine({
+      env: { DOCKER_HOST: `unix://${socket}` },
+      home: "/nonexistent",
+      platform: "linux",
+      owners: null,
+      answerMs: 10_000,
+    });
     expect(engine.rootless).toBe(rootless);
     engine.close();
   } finally {

@@ -69,7 +69,7 @@ describe("a verdict is not lowered", () => {
           expect(lowered(message.join(" "), row)).toBeNull();
         },
       ),
-      { numRuns: runs(250, 2000) },
+      { numRuns: runs(150, 2000) },
     );
   });
 
@@ -208,7 +208,7 @@ describe("every command that stands anywhere in the tree", () => {
         if (parse(line).errors?.length) return;
         expect(passedBy(line, row.cwd)).toEqual([]);
       }),
-      { numRuns: runs(150, 1500) },
+      { numRuns: runs(100, 1500) },
     );
   });
 });
@@ -255,7 +255,7 @@ describe("anything at all", () => {
       fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 30 }), fc.constantFrom("", " "), (soup, between) => {
         expectSane(soup.join(between));
       }),
-      { numRuns: runs(300, 3000) },
+      { numRuns: runs(150, 3000) },
     );
   });
 
@@ -270,7 +270,7 @@ describe("anything at all", () => {
         }
         expectSane(text, row.cwd);
       }),
-      { numRuns: runs(300, 3000) },
+      { numRuns: runs(150, 3000) },
     );
   });
 
