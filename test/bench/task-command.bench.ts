@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isolationLimits } from "../support/sandbox/limits.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
 import { runIn } from "../support/sandbox/run.ts";
 import { createGitFixture } from "../support/tools/git-fixture.ts";
@@ -23,7 +24,8 @@ export async function run(): Promise<BenchRow[]> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-bench-task-")));
   const [workspace, dataDir, home] = [join(base, "proj"), join(base, "data"), join(base, "home")];
   for (const folder of [workspace, dataDir, home]) mkdirSync(folder);
-  const shell = openOsShell({ workspace, dataDir, protectedPaths: [] }, { env: { ...process.env, HOME: home } });
+  const limits = () => ({ ...isolationLimits, workspaceBytes: 1 << 30 });
+  const shell = openOsShell({ workspace, dataDir, protectedPaths: [] }, { env: { ...process.env, HOME: home }, limits });
   const at = createGitFixture({ base, workspace, dataDir, home, configDir, posture: "supervised", given: { configDir, shells: [shell] } });
   try {
     for (let folder = 0; folder < folders; folder += 1) {
@@ -32,6 +34,7 @@ export async function run(): Promise<BenchRow[]> {
         writeFileSync(join(workspace, "src", `folder-${folder}`, `file-${file}.ts`), `export const value = ${file};\n`);
     }
     writeFileSync(join(workspace, ".gitignore"), "node_modules\n");
+    writePackages(workspace);
     execFileSync("git", ["add", "."], { cwd: workspace });
     at.git("commit", "-qm", "Files");
     await shell.probe();
@@ -72,9 +75,7 @@ export async function run(): Promise<BenchRow[]> {
       };
     }
 
-    async function generated(): Promise<BenchRow> {
-      const command =
-        'for p in $(seq 100); do mkdir -p node_modules/p$p; for f in $(seq 30); do echo "module.exports = $f;" > node_modules/p$p/$f.js; done; done';
+    async function generated(name: string, command: string): Promise<BenchRow> {
       const [ours, alone]: [number[], number[]] = [[], []];
       for (let round = 0; round < (quick ? 3 : 7); round += 1) {
         alone.push(await timed(() => bare(command)));
@@ -88,7 +89,7 @@ export async function run(): Promise<BenchRow[]> {
         rmSync(join(workspace, "node_modules"), { recursive: true });
       }
       return {
-        name: "a command that writes 3,000 generated files, and their application",
+        name: `${name}, and their application`,
         ...{ ours: median(ours), bare: median(alone), ratio: median(ours) / median(alone), unit: "ms" },
       };
     }
@@ -96,11 +97,32 @@ export async function run(): Promise<BenchRow[]> {
     return [
       await paired(`run_command over ${files} files, nothing changed`, () => "true"),
       await paired(`run_command over ${files} files, 1 changed`, (round) => `echo "// ${round}" >> src/folder-1/file-1.ts`),
-      await generated(),
+      await generated(
+        "a shell loop that writes 3,000 generated files",
+        'for p in $(seq 100); do mkdir -p node_modules/p$p; for f in $(seq 30); do echo "module.exports = $f;" > node_modules/p$p/$f.js; done; done',
+      ),
+      await generated("npm install of 3,000 files", "npm install --offline --no-audit --no-fund --no-package-lock --loglevel=error"),
     ];
   } finally {
     await at.tools.close();
     at.close();
     rmSync(base, { recursive: true, force: true });
   }
+}
+
+/** 30 packages of 100 files each as archives, and a package.json that depends on them. */
+function writePackages(workspace: string): void {
+  const vendor = join(workspace, "vendor");
+  const dependencies: Record<string, string> = {};
+  for (let index = 0; index < 30; index += 1) {
+    const name = `package-${index}`;
+    const folder = join(vendor, "package");
+    mkdirSync(join(folder, "lib"), { recursive: true });
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ name, version: "1.0.0" }));
+    for (let file = 1; file < 100; file += 1) writeFileSync(join(folder, "lib", `${file}.js`), `module.exports = ${index * file};\n`);
+    execFileSync("tar", ["czf", `${name}.tgz`, "package"], { cwd: vendor });
+    rmSync(folder, { recursive: true });
+    dependencies[name] = `file:vendor/${name}.tgz`;
+  }
+  writeFileSync(join(workspace, "package.json"), JSON.stringify({ name: "bench", private: true, dependencies }));
 }
