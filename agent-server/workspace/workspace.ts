@@ -14,16 +14,8 @@ import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 export { displayPath } from "./byte-path.ts";
-export {
-  type AcceptedText,
-  type AcceptedWhole,
-  type ApplyAccepted,
-  type ChangeReview,
-  type Changes,
-  type Overlay,
-  createChanges,
-  noQuest,
-} from "./changes/changes.ts";
+export { createChanges, noQuest } from "./changes/changes.ts";
+export type { AcceptedText, AcceptedWhole, ApplyAccepted, ChangeReview, Changes, Overlay } from "./changes/types.ts";
 export type { ChangeStore, StoredChange } from "./changes/change-store.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
 export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Change } from "../../contract/changes.ts";
 import type { Governance } from "../../governance/governance.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { Changes } from "../changes/types.ts";
 import type { ChangeStore } from "../changes/change-store.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { WorkspaceFiles } from "../workspace-files.ts";
