@@ -111,7 +111,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
         return answerOf(done.value, {
-          whyNoNetwork: commands.whyNoNetwork(line.command, line.cwd.absolute),
+          whyNoNetwork: ran === "host" ? null : commands.whyNoNetwork(line.command, line.cwd.absolute),
           text: output.text(),
           place: ran,
           containment,
