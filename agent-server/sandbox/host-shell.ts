@@ -28,6 +28,8 @@ export function createHostShell(deps: {
   readonly workspace: string;
   readonly dataDir: string;
   readonly enabled: () => boolean;
+  /** Makes the values of the secret files known to redaction. */
+  readonly learnSecrets: () => Promise<void>;
   readonly env?: NodeJS.ProcessEnv;
 }): ShellProvider {
   const env = deps.env ?? process.env;
@@ -69,6 +71,7 @@ export function createHostShell(deps: {
       const cwd = folderInside(deps.workspace, command.cwd);
       if (cwd === null)
         throw new LancelotError("invalid_params", "The command's working folder is not in the workspace. Use a workspace folder.");
+      await deps.learnSecrets();
       const mark = randomBytes(16).toString("hex");
       const stop = new AbortController();
       const guards: ChildProcess[] = [];

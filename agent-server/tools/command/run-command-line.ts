@@ -84,7 +84,6 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       ? { inView: { openView, origin: oneLine(line.command), runsTests: commands.runsTests(line.command, line.cwd.absolute) } }
       : { watch: "workspace", needsReviewedFiles: true }),
     async run({ receiptId, view }) {
-      await commands.learnSecrets();
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
         redactor: scope.placeholders?.secrets ?? commands.redactor,

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from "node:fs";
+import { type BigIntStats, type Dirent, lstatSync, readdirSync, realpathSync } from "node:fs";
 import { sep } from "node:path";
 
 /** A name in a folder. Sockets, pipes and devices count as files. */
@@ -36,4 +36,21 @@ export function readEntries(folder: FolderEntry): FolderEntry[] {
         : Buffer.concat([typeof at === "string" ? Buffer.from(at) : at, Buffer.from(sep), one.name]);
     return entry(name, place, one);
   });
+}
+
+/** The files in a folder, with what they are now. @throws the system's error when the folder cannot be read */
+export function filesIn(folder: FolderEntry): [FolderEntry, BigIntStats | null][] {
+  return readEntries(folder)
+    .filter(({ kind }) => kind === "file")
+    .map((entry) => [entry, lstatSync(entry.place, { bigint: true, throwIfNoEntry: false }) ?? null]);
+}
+
+/** What a symbolic link leads to; null when it leads nowhere. */
+export function targetOf(link: FolderEntry): { place: string; stats: BigIntStats } | null {
+  try {
+    const place = realpathSync(link.place);
+    return { place, stats: lstatSync(place, { bigint: true }) };
+  } catch {
+    return null;
+  }
 }
