@@ -15,7 +15,7 @@ export type Identity = z.infer<typeof Identity>;
 
 const Attributes = z.strictObject({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-/** One change of the workspace. Paths are below the workspace, with one character for each byte. */
+/** One change of the workspace. Paths are below the workspace, of any bytes (byte-path.ts). */
 const Step = z.discriminatedUnion("kind", [
   /** Creates a folder above others, or removes it if it is empty. */
   z.strictObject({ kind: z.literal("folder"), path: z.string(), attributes: Attributes, remove: z.boolean() }),

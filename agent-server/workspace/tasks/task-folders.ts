@@ -8,7 +8,7 @@ import { createLease, type Storage } from "../../storage/storage.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno, fileError } from "../file-errors.ts";
-import { type Bytes, entryIn, mountOf, namesIn, openBelow, toBytes, unlock, withFolders } from "./folder-descriptors.ts";
+import { entryIn, mountOf, namesIn, openBelow, unlock, withFolders } from "./folder-descriptors.ts";
 import { unfinishedJournals } from "./generated-journal.ts";
 import { createTaskTrash } from "./task-trash.ts";
 
@@ -233,7 +233,7 @@ function statFolder(folder: string): Stats | null {
 async function sizeOf(path: string): Promise<number> {
   const pace = createPace();
   let bytes = 0;
-  const opened: { folder: number; names: Bytes[]; lock: () => void }[] = [];
+  const opened: { folder: number; names: string[]; lock: () => void }[] = [];
   const enter = (folder: number): void => {
     try {
       const lock = unlock(folder, 0o500);
@@ -247,7 +247,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     await withFolders([dirname(path)], async (above) => {
       const mount = mountOf(above);
-      enter(openBelow(above, toBytes(path.slice(dirname(path).length + 1))));
+      enter(openBelow(above, path.slice(dirname(path).length + 1)));
       for (let last = opened.at(-1); last !== undefined; last = opened.at(-1)) {
         await pace();
         const name = last.names.pop();

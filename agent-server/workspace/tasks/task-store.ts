@@ -1,7 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { GeneratedGroup, TaskLeft } from "../../contract/changes.ts";
 import type { RefState } from "../git/ref-state.ts";
-import type { Bytes } from "./folder-descriptors.ts";
 import type { OpaqueFolders } from "./layer-drop.ts";
 import type { RepositoryWork } from "./repository-work.ts";
 
@@ -94,7 +93,7 @@ export function createTaskStore(storage: Storage, workspace: string, now: () => 
       return {
         generated: row.generated === null ? null : (JSON.parse(row.generated) as GeneratedFiles),
         repository: row.repository === null ? null : (JSON.parse(row.repository) as PendingWork),
-        opaque: new Map(JSON.parse(row.opaque) as [Bytes, readonly Bytes[]][]),
+        opaque: new Map(JSON.parse(row.opaque) as [string, readonly string[]][]),
       };
     },
     quests: () => (all.all(workspace) as { questId: string }[]).map(({ questId }) => questId),
