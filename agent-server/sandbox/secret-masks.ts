@@ -146,7 +146,7 @@ export function removeMaskFolder(folder: string): void {
 
 /**
  * A sandbox creates an empty file or folder where a masked one disappeared just before it was mounted over; in a view, that is the task's own.
- * @returns a function that removes what was created in this way
+ * @returns a function that removes such stand-ins
  */
 export function cleanupStandIns({ files, folders }: MaskedPaths): () => void {
   const from = Date.now() - clockTick;

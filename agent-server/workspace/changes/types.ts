@@ -51,7 +51,7 @@ export interface ChangeReview {
    * Applies the user's decision. Accepted hunks are written through the execution pipeline. @throws LancelotError `not_found`, `conflict`.
    */
   decide(id: string, decision: "accept" | "reject", hunks?: readonly number[]): Promise<Change>;
-  /** Describes for the model what was accepted and rejected since the last report; empty when nothing was. */
+  /** Describes the decisions since the last report for the model; empty without any. */
   takeReview(questId: string): ReviewResult;
   /** Rejects the undecided changes of a quest, when the user stops it or the quest is deleted. */
   discard(questId: string): void;

@@ -131,7 +131,7 @@ export function isDeletionMark(stats: Stats | null): boolean {
 }
 
 export interface RemoveOptions {
-  /** Gets what could not be removed: entries of another user, mount points. By default the first one is thrown. */
+  /** Gets each failure: entries of another user, mount points. By default the first one is thrown. */
   readonly onFailure?: (error: unknown) => void;
   /** Moves a folder elsewhere instead of entering it; false when it cannot be moved. Keeps the number of open folders small. */
   readonly moveDeep?: (folder: number, name: string) => boolean;
@@ -202,7 +202,7 @@ export async function removeTree(parent: number, name: string, options: RemoveOp
 }
 
 /**
- * Copies a file, link or folder with what is below it to a new name: modes, times and, as root, owners. Shares the content of files where
+ * Copies a file, a link or a folder with its content to a new name: modes, times and, as root, owners. Shares the content of files where
  * the file system can. Pipes, sockets and devices are left out.
  */
 export async function copyTree(from: number, name: string, to: number, copy: string): Promise<void> {

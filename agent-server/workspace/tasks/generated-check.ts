@@ -5,13 +5,13 @@ const dependencyFolders = new Set(["node_modules", "bower_components", ".venv", 
 /** Names behind a link or folder whose meaning depends on the folder's name. */
 const inside = ["x", "config", "settings.json", "tasks.json", "launch.json"];
 
-/** Finds what is never applied as generated: repository metadata at any depth, secrets, and settings that programs run. */
+/** Finds entries that are never applied as generated: repository metadata at any depth, secrets, and settings that programs run. */
 export interface GeneratedCheck {
   /** Checks one entry by its name. */
   name(path: string, kind: "file" | "link" | "folder"): void;
   /** Checks a folder by the names of all that it will contain. */
   folder(path: string, names: Iterable<string>): void;
-  /** What was refused, as text. */
+  /** Refused paths, for messages. */
   readonly refused: readonly string[];
 }
 

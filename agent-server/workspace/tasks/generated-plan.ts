@@ -158,7 +158,7 @@ export async function planGenerated(
 
   /** True when the layer replaces all that a folder of the workspace contains, so that the whole folder can be moved instead. */
   function isReplaced(path: string, known: readonly string[], start: { steps: number; settled: number; skipped: number }): boolean {
-    // What is skipped stays in the workspace, and a deletion mark must not be moved there.
+    // Skipped entries stay in the workspace, and a deletion mark must not be moved there.
     if (known.length === 0 || skipped.length > start.skipped || settled.length > start.settled + 1) return false;
     const replaced = new Set<string>();
     for (const step of steps.slice(start.steps)) if (step.kind === "put" && step.had !== null) replaced.add(step.path);

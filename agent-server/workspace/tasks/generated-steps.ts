@@ -98,7 +98,7 @@ async function forEachStep(
   });
 }
 
-/** Copies what will be put, and what will be replaced, when renaming does not work. @returns the copies, by step */
+/** Copies the entries that will be put or replaced, when renaming does not work. @returns the copies, by step */
 export async function prepareCopies(journal: string, plan: Plan): Promise<(Identity | null)[]> {
   const placed: (Identity | null)[] = plan.steps.map(() => null);
   await forEachStep(
@@ -118,7 +118,7 @@ export async function prepareCopies(journal: string, plan: Plan): Promise<(Ident
   return placed;
 }
 
-/** Does all steps by renaming. @throws LancelotError `conflict`, `denied` when the workspace is not what was planned for */
+/** Does all steps by renaming. @throws LancelotError `conflict`, `denied` when the workspace differs from the plan */
 export async function doSteps(journal: string, plan: Plan): Promise<void> {
   await forEachStep(
     { journal, plan },

@@ -31,7 +31,7 @@ export interface TaskFolder {
   readonly lastUsed: Date;
 }
 
-/** The folders that keep what tasks wrote and what was not accepted yet: `<data folder>/tasks/<workspace>/<quest id>`. */
+/** The folders that keep the files of tasks until they are accepted: `<data folder>/tasks/<workspace>/<quest id>`. */
 export interface TaskFolders {
   /** The folder of a quest; it may not exist. @throws LancelotError `invalid_params` for an id that is no plain name */
   folderOf(questId: string): string;
@@ -41,7 +41,7 @@ export interface TaskFolders {
    */
   use(questId: string): { readonly folder: string; release(): void };
   /**
-   * Removes the folder of a quest. What is in it is deleted in the background.
+   * Removes the folder of a quest. Its content is deleted in the background.
    * @throws LancelotError `conflict` while it is in use, or before `recoverGenerated` ended what a dead host left unfinished there
    */
   remove(questId: string): void;

@@ -6,7 +6,7 @@ import type { RepositoryWork } from "./repository-work.ts";
 
 /** Generated files of a task that are not in the workspace yet. */
 export interface GeneratedFiles {
-  /** What is applied: files and folders that are in no other one of these. */
+  /** Files and folders to apply; none is in another one. */
   readonly paths: readonly string[];
   /** For the review: how many files each folder gets, loses and has changed, largest first. */
   readonly groups: readonly GeneratedGroup[];
@@ -26,7 +26,7 @@ export interface PendingWork {
 export interface TaskRest {
   readonly generated: GeneratedFiles | null;
   readonly repository: PendingWork | null;
-  /** Folders of the layer that hide the workspace's, for what is applied or dropped later. */
+  /** Folders of the layer that hide the workspace's, needed when their content is applied or dropped. */
   readonly opaque: OpaqueFolders;
 }
 

@@ -55,7 +55,7 @@ export function createTaskTrash(folder: string): TaskTrash {
       }
     },
     async empty() {
-      // A run that has begun may have passed what was added since.
+      // A run that has begun may have passed entries that were added since.
       await running?.catch(() => 0);
       running ??= run().finally(() => {
         running = null;
