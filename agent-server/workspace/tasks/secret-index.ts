@@ -2,10 +2,11 @@ import { type BigIntStats, lstatSync, type Stats } from "node:fs";
 import { posix, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
+import { diskPath, displayPath } from "../byte-path.ts";
 import { createPace, isRacy } from "../effects/tree-walk.ts";
 import { errno } from "../file-errors.ts";
 import { isBelow } from "../git/git-repository.ts";
-import { filesIn, type FolderEntry, readEntries, targetOf } from "./folder-entries.ts";
+import { filesIn, type FolderEntry, readEntries, readInodes, type Rest, statOf, targetOf } from "./folder-entries.ts";
 
 /** Secret files, relative to the workspace with forward slashes, sorted. */
 export interface SecretPaths {
@@ -50,8 +51,6 @@ export interface SecretIndex {
 
 const entriesPerCheck = 64;
 const quiet = { throwIfNoEntry: false } as const;
-
-type Rest = () => Promise<void> | undefined;
 
 interface SecretFile extends FolderEntry {
   /** Null when it does not exist any more. */
@@ -109,14 +108,14 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
 
   /** Reads the content where the rule depends on it. A name that the path policy refuses counts as secret. */
   function isSecret({ path, place }: FolderEntry): boolean {
-    if (typeof place !== "string") return true;
+    if (place.includes("\0")) return true;
     if (isLayer) return governance.isSecretFile(path, place);
     const resolved = governance.resolvePath(place);
     return !resolved.ok || resolved.sensitive === "secret";
   }
 
   function inspect(file: SecretFile): void {
-    file.stats = lstatSync(file.place, { bigint: true, throwIfNoEntry: false }) ?? null;
+    file.stats = statOf(file);
     if (file.stats === null) return;
     const { dev, ino, ctimeNs, ctimeMs, size } = file.stats;
     const stamp = `${dev}:${ino}:${ctimeNs}:${size}`;
@@ -148,7 +147,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   function update(folder: Folder, rest: Rest): Promise<void> | undefined {
     let stats: Stats | undefined;
     try {
-      stats = lstatSync(folder.place, quiet);
+      stats = lstatSync(diskPath(folder.place), quiet);
     } catch (error) {
       // The folder above allows no access to its entries, so nothing in it can be mounted over.
       if (errno(error) !== "ENOTDIR") close(folder.above ?? folder);
@@ -250,16 +249,25 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     const maskTarget = (link: FolderEntry): void => {
       const target = targetOf(link);
       if (target === null) return;
-      const outside = !tops.some(({ place }) => isBelow(String(place), target.place));
+      const outside = !tops.some(({ place }) => isBelow(place, target.place));
       const seen = outside || hidden.some((folder) => isBelow(folder, target.place));
       // A link to a folder above itself shows nothing that is not judged anyway.
-      if (seen || isBelow(target.place, String(link.place)) || !isSecret(link)) return;
+      if (seen || isBelow(target.place, link.place) || !isSecret(link)) return;
       const path = pathOf(target.place);
       const isFolder = target.stats.isDirectory();
       if (isReadable(link.path) || isReadable(path)) {
         if (!isFolder) readableFiles.add(path);
-      } else if (isFolder) folders.add(path);
+      } else if (path.includes("\0")) hideFolderOf(target.place);
+      else if (isFolder) folders.add(path);
       else targets.push({ path, stats: target.stats });
+    };
+    const hideFolderOf = (place: string): void => {
+      const inside = (all: readonly Folder[]): Folder | undefined => {
+        const folder = all.find((one) => isBelow(one.place, place));
+        return folder === undefined ? undefined : (inside(folder.folders) ?? folder);
+      };
+      const folder = inside(tops);
+      if (folder !== undefined) hide(folder);
     };
     for (const top of tops) visit(top, false);
     for (const { path, stats } of targets) {
@@ -323,23 +331,12 @@ function close(folder: Folder): void {
 /** With the time of creation, because file systems give the inode number of a deleted file to the next one. */
 const keyOf = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
 
-async function readInodes(folder: Folder, rest: Rest): Promise<Float64Array> {
-  const inodes: number[] = [];
-  for (const { place, kind } of readEntries(folder)) {
-    if (kind !== "file") continue;
-    const turn = rest();
-    if (turn !== undefined) await turn;
-    inodes.push(lstatSync(place, { throwIfNoEntry: false })?.ino ?? 0);
-  }
-  return Float64Array.from(inodes);
-}
-
 function tooWide(folder: Folder, top: Folder): LancelotError {
   const where = folder === top ? "In the top folder of the workspace" : `In ${folder.path}`;
   return new LancelotError(
     "unavailable",
     folder.readable && folder.stats !== null
       ? `${where}, a secret file has a name that is not UTF-8 or too long, so it cannot be hidden from commands. Rename it.`
-      : `The folder ${String(folder.place)} cannot be read, so its secret files cannot be hidden from commands. Check its permissions.`,
+      : `The folder ${displayPath(folder.place)} cannot be read, so its secret files cannot be hidden from commands. Check its permissions.`,
   );
 }

@@ -201,7 +201,10 @@ describe("secret files", () => {
     mkdirSync(bytes(`${workspace}/`, "?"));
     writeFileSync(bytes(`${workspace}/`, "?", "/plain"), "x");
     put("\ufffd/.env");
-    expect(await find()).toEqual({ files: ["\ufffd/.env"], folders: ["a", "odd"] });
+    mkdirSync(at("target"));
+    writeFileSync(bytes(`${workspace}/target/`, "?"), "x");
+    symlinkSync(bytes("target/", "?"), at(".env.local"));
+    expect(await find()).toEqual({ files: ["\ufffd/.env"], folders: ["a", "odd", "target"] });
     writeFileSync(bytes(`${workspace}/.env.`, "?"), "x");
     await expect(find()).rejects.toMatchObject({ code: "unavailable" });
   });
