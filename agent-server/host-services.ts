@@ -213,7 +213,7 @@ export function createHostServices(options: HostOptions, version: string) {
   const tools = createTools({
     workspace: workspaceServices,
     ...{ execution, ledger, governance, redactor, placeholders, sanitizer, memory, emit, now, log, dataDir },
-    sandbox: sandbox ?? { shells: [], control: null, learnSecrets: () => Promise.resolve() },
+    sandbox: sandbox ?? { shells: [], control: null },
     pageFetch: createPageFetch(),
     flag: (name) => flags.enabled(name),
     safeMode: () => safeMode.enabled(),
@@ -279,7 +279,7 @@ export function createHostServices(options: HostOptions, version: string) {
     telemetry,
     tools,
     usage,
-    /** Stops quests, closes streams and processes, and writes what is pending. Later services depend on earlier ones. */
+    /** Stops quests, closes streams and processes, and writes pending data. Later services depend on earlier ones. */
     async close(): Promise<void> {
       clearInterval(watching);
       await quests.close();

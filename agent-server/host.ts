@@ -18,9 +18,9 @@ export interface Host {
   /** Records requests that a gateway rejects. */
   readonly audit: Pick<Audit, "note">;
   info(): HostInfo;
-  /** True when a model can answer now. `health.ready` reports what is missing. */
+  /** True when a model can answer now. `health.ready` reports the reason. */
   hasModel(): Promise<boolean>;
-  /** Stops quests, closes streams and processes, and writes what is pending. */
+  /** Stops quests, closes streams and processes, and writes pending data. */
   close(): Promise<void>;
 }
 

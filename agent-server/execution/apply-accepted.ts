@@ -17,7 +17,7 @@ import type { Action } from "./action.ts";
 import { entryStep } from "./entry-step.ts";
 import type { ExecutionPipeline } from "./pipeline.ts";
 
-/** The part of an action that depends on what is written. */
+/** The part of an action that depends on the kind of content. */
 type Write = Pick<Action<unknown>, "steps" | "touches" | "run"> & { readonly isDeletion: boolean; readonly detail: string };
 
 /**

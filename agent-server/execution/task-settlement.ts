@@ -44,7 +44,7 @@ export interface TaskSettlement {
   readText(questId: string, path: string): Promise<string | null>;
   /** The user's decision about the generated files of a quest. @throws LancelotError as the pipeline; `not_found`. */
   decideGenerated(questId: string, decision: "accept" | "reject"): Promise<TaskLeft>;
-  /** Undoes what was applied of a quest's generated files. */
+  /** Undoes the generated files that a quest applied. */
   undo(questId: string): Promise<{ restored: string[]; conflicts: { path: string; message: string }[] }>;
   /** Removes everything that a deleted quest's task keeps. */
   forget(questId: string): void;

@@ -200,6 +200,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     resolvePath: paths.resolve,
     stillSame: paths.stillSame,
     judgeName: paths.judgeName,
+    isSecretFile: paths.isSecretFile,
     obeyed: paths.obeyed,
     posture: (scope) => effectivePosture({ posture, soul: soulFor(scope) }),
     tone: () => soul.active()?.tone ?? null,

@@ -73,6 +73,8 @@ export interface Governance {
    * Strict: every `.pem` counts as secret, because its content is not read.
    */
   judgeName(relative: string): "secret" | "protected" | null;
+  /** True when the content at `place` would be secret at a path of the workspace, as a task has it in its own copy. Follows no link. */
+  isSecretFile(relative: string, place: string): boolean;
   /**
    * Why a change of a workspace file is reviewed on its own in every posture: the program that would obey it. Null for other files; those
    * that `judgeName` calls protected need an approval besides.

@@ -2,7 +2,7 @@ import type { OsShellDeps } from "./os/os-shell-deps.ts";
 import { LancelotError } from "../contract/errors.ts";
 import { createBubblewrapShell } from "./os/bubblewrap.ts";
 import { createSeatbeltShell } from "./os/seatbelt.ts";
-import type { ShellProvider } from "./shell-provider.ts";
+import { healthNow, type ShellProvider } from "./shell-provider.ts";
 
 /**
  * Runs commands in the operating system's sandbox: bubblewrap on Linux, Seatbelt on macOS (requirement T2). On other systems, the provider
@@ -20,7 +20,7 @@ export function createOsShell(deps: OsShellDeps): ShellProvider {
     place: "os_sandbox",
     version: () => null,
     containment: () => "watched",
-    probe: () => Promise.resolve({ status: "down", message, nextStep, checkedAt: new Date().toISOString() }),
+    probe: () => Promise.resolve(healthNow("down", message, nextStep)),
     run: () => Promise.reject(new LancelotError("unavailable", `${message} ${nextStep}`)),
     close: () => Promise.resolve(),
   };
@@ -33,7 +33,7 @@ function withinLimits(shell: ShellProvider, { problem = () => null }: OsShellDep
     probe(signal) {
       const message = problem();
       if (message === null) return shell.probe(signal);
-      return Promise.resolve({ status: "down", message, nextStep: null, checkedAt: new Date().toISOString() });
+      return Promise.resolve(healthNow("down", message, null));
     },
     run(command) {
       const message = problem();

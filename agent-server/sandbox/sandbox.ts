@@ -7,9 +7,7 @@ import { createContainerShell } from "./container.ts";
 import { createEgressProxy, type EgressConnection } from "./egress.ts";
 import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os-sandbox.ts";
-import { createSecretIndex } from "../workspace/workspace.ts";
-import { createSecretLearner } from "./learn-secrets.ts";
-import { createSecretMasks } from "./secret-masks.ts";
+import { createSecretFiles } from "./secret-masks.ts";
 import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
 import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
 import type { ShellProvider } from "./shell-provider.ts";
@@ -26,7 +24,7 @@ export interface SandboxDeps {
   readonly configDir: string;
   readonly hostId: string;
   readonly hostAlive: (hostId: string) => boolean;
-  readonly governance: Pick<Governance, "judgeName" | "judgeUrl" | "resolvePath">;
+  readonly governance: Pick<Governance, "isSecretFile" | "judgeName" | "judgeUrl" | "resolvePath">;
   /** Receives the secret files of the workspace before a command runs; redaction then finds their values. */
   readonly learnSecrets: (path: string, bytes: Uint8Array) => void;
   readonly ledger: Pick<Ledger, "record">;
@@ -57,8 +55,6 @@ const decisive = [
 export interface Sandbox {
   readonly shells: readonly ShellProvider[];
   readonly control: SandboxControl;
-  /** Makes the values of the workspace's secret files known to redaction. Call it before a command runs. */
-  readonly learnSecrets: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -75,10 +71,9 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
     );
   };
   const egress = createEgressProxy({ judge: governance.judgeUrl, onConnection, log });
-  const index = createSecretIndex({ workspace, governance, hidden: [dataDir], now: Date.now });
-  const masked = createSecretMasks({ workspace, index, settings });
+  const secrets = createSecretFiles({ workspace, dataDir, governance, settings, learn: deps.learnSecrets, log });
   const container = createContainerShell({
-    ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, masked, egress },
+    ...{ workspace, dataDir, configDir, env, log, settings, protectedPaths, masked: secrets.mask, egress },
     hostId: deps.hostId,
     hostAlive: deps.hostAlive,
     home: deps.home,
@@ -86,12 +81,12 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
   });
   const readable = () => readableFolders(settings.read().value.readable_folders, { home: deps.home, workspace, dataDir });
   const os = createOsShell({
-    ...{ workspace, dataDir, env, log, protectedPaths, masked, egress, readable },
+    ...{ workspace, dataDir, env, log, protectedPaths, masked: secrets.mask, egress, readable },
     limits: () => limitsOf(settings.read().value),
     problem: () => settings.read().problem,
     toolchains: () => toolchainEnvironment(env, deps.home, readable()),
   });
-  const host = createHostShell({ workspace, dataDir, env, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });
+  const host = createHostShell({ workspace, dataDir, env, learnSecrets: secrets.learn, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });
 
   return {
     shells: [container, os, host],
@@ -109,7 +104,6 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
       restart: () => container.restart(),
       onChange: container.onChange,
     },
-    learnSecrets: createSecretLearner({ workspace, index, learn: deps.learnSecrets, log }),
     close: () => egress.close(),
   };
 }

@@ -1,8 +1,11 @@
 import { closeSync, existsSync, ftruncateSync, futimesSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { Log } from "../security/security.ts";
 import type { ConfigFile } from "../storage/storage.ts";
-import { globFilter, type SecretIndex } from "../workspace/workspace.ts";
+import { createSecretIndex, globFilter, type OverlayView, type SecretIndex } from "../workspace/workspace.ts";
+import { createSecretLearner } from "./learn-secrets.ts";
 import type { SandboxSettings } from "./sandbox-settings.ts";
 
 /** Absolute paths that commands must neither read nor write. */
@@ -12,36 +15,91 @@ export interface MaskedPaths {
 }
 
 /**
- * Finds the secret files of the workspace and of `others`, which commands see as well. Called before each command, so that a new file is
- * masked from the next command on. @throws LancelotError `unavailable` when they cannot all be masked.
+ * Finds the secret files of the workspace, of `others`, which commands see as well, and of what a task wrote in its view, and makes their
+ * values known to redaction. Called before each command, so that a new file is masked from the next command on.
+ * @throws LancelotError `unavailable` when they cannot all be masked.
  */
-export type FindMasked = (others: readonly string[]) => Promise<MaskedPaths>;
+export type FindMasked = (others: readonly string[], view?: OverlayView) => Promise<MaskedPaths>;
 
-export interface SecretMaskDeps {
+/** Secret files of one workspace, searched once for each command. */
+export interface SecretFiles {
+  readonly mask: FindMasked;
+  /** Makes their values known to redaction where nothing can be masked. Never throws. */
+  readonly learn: () => Promise<void>;
+}
+
+export interface SecretFilesDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
-  readonly index: Pick<SecretIndex, "find">;
+  /** Hidden from commands as a whole. */
+  readonly dataDir: string;
+  readonly governance: Pick<Governance, "judgeName" | "resolvePath" | "isSecretFile">;
   readonly settings: ConfigFile<SandboxSettings>;
+  /** Receives the start of each secret file. */
+  readonly learn: (path: string, bytes: Uint8Array) => void;
+  readonly log: Log;
 }
 
 /** Each mask is a mount, and bubblewrap reads all earlier mounts for each one: 1,000 take about two seconds. */
 const maxMasks = 1_000;
+/** Tasks whose layers are remembered, so that only their changed folders are read. */
+const maxLayers = 8;
 /** File system clocks advance this slowly, ms. */
 const clockTick = 100;
 
-export function createSecretMasks(deps: SecretMaskDeps): FindMasked {
-  const { workspace, index, settings } = deps;
-  return async (others) => {
+export function createSecretFiles(deps: SecretFilesDeps): SecretFiles {
+  const { workspace, dataDir, governance, settings, log } = deps;
+  const index = createSecretIndex({ workspace, governance, hidden: [dataDir], now: Date.now });
+  const learn = createSecretLearner({ learn: deps.learn, log });
+  const layers = new Map<string, SecretIndex>();
+
+  /** The index of what a task wrote. */
+  function layerIndex(upper: string): SecretIndex {
+    const known = layers.get(upper) ?? createSecretIndex({ workspace: upper, isLayer: true, governance, hidden: [], now: Date.now });
+    // The one that was used last is the last one.
+    layers.delete(upper);
+    layers.set(upper, known);
+    const [oldest] = layers.keys();
+    if (layers.size > maxLayers && oldest !== undefined) layers.delete(oldest);
+    return known;
+  }
+
+  /** In the view, both stand at the workspace's own path. */
+  function places(others: readonly string[], view: OverlayView | undefined) {
+    const layer = view?.layers.find(({ lower }) => lower === workspace);
+    const upper = view === undefined || layer === undefined ? null : view.upper(layer);
+    return [{ root: workspace, others, index }, ...(upper === null ? [] : [{ root: upper, others: [], index: layerIndex(upper) }])];
+  }
+
+  async function mask(others: readonly string[], view?: OverlayView): Promise<MaskedPaths> {
     const readable = settings.read().value.readable_secrets.map((glob) => globFilter(glob));
-    const found = await index.find({ others, isReadable: (path) => readable.some((matches) => matches(path)) });
-    const count = found.files.length + found.folders.length;
+    const isReadable = (path: string): boolean => readable.some((matches) => matches(path));
+    const files = new Set<string>();
+    const folders = new Set<string>();
+    for (const place of places(others, view)) {
+      const found = await place.index.find({ others: place.others, isReadable });
+      await learn(place.root, found);
+      for (const path of found.files) files.add(join(workspace, path));
+      for (const path of found.folders) folders.add(join(workspace, path));
+    }
+    const count = files.size + folders.size;
     if (count > maxMasks)
       throw new LancelotError(
         "unavailable",
         `The workspace contains ${count} secret files, and at most ${maxMasks} can be hidden from commands. Add those that commands may read to readable_secrets in config/sandbox.yaml.`,
       );
-    const absolute = (path: string) => join(workspace, path);
-    return { files: found.files.map(absolute), folders: found.folders.map(absolute) };
+    return { files: [...files], folders: [...folders] };
+  }
+
+  return {
+    mask,
+    async learn() {
+      try {
+        await learn(workspace, await index.find({ others: [], isReadable: () => false }));
+      } catch (error) {
+        log("the secret files of the workspace could not be listed", error);
+      }
+    },
   };
 }
 
@@ -87,8 +145,8 @@ export function removeMaskFolder(folder: string): void {
 }
 
 /**
- * A sandbox creates an empty file or folder where a masked one disappeared just before it was mounted over.
- * @returns a function that removes what was created in this way
+ * A sandbox creates an empty file or folder where a masked one disappeared just before it was mounted over; in a view, that is the task's own.
+ * @returns a function that removes such stand-ins
  */
 export function cleanupStandIns({ files, folders }: MaskedPaths): () => void {
   const from = Date.now() - clockTick;

@@ -69,6 +69,11 @@ export interface ShellProvider {
   close(): Promise<void>;
 }
 
+/** A sandbox's health as of now. */
+export function healthNow(status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth {
+  return { status, message, nextStep, checkedAt: new Date().toISOString() };
+}
+
 /** Limits of a sandbox, from `config/sandbox.yaml` with the user's settings merged over the shipped ones. */
 export interface SandboxLimits {
   readonly memoryBytes: number;

@@ -137,7 +137,7 @@ export async function answerApproval(
       print(error.message);
     }
   };
-  /** Denies without a word of the owner, who is asked again when the task goes on elsewhere. */
+  /** Denies without asking the owner, who is asked again when the task continues in another client. */
   const denyUnasked = async (reason: string): Promise<void> => {
     await decide("deny", reason);
     try {

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 
 /** Removes escape sequences and control characters, and joins lines unless `lines` is "all". */
 export function plainText(text: string, lines: "one" | "all" = "one"): string {
-  // oxlint-disable-next-line no-control-regex -- what could steer the terminal
+  // oxlint-disable-next-line no-control-regex -- characters that control the terminal
   const plain = stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
   return lines === "all" ? plain : plain.replaceAll(/\s+/gu, " ").trim();
 }

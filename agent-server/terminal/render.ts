@@ -61,7 +61,7 @@ export function createRenderer(questId: () => string | null, write: (text: strin
   const outputLine = (text: string) => {
     // Shows only the last state of a line that overwrote itself.
     const shown = stripVTControlCharacters(text.replace(/\r+$/, "").replace(/^.*\r/s, ""))
-      // oxlint-disable-next-line no-control-regex -- what could steer the terminal
+      // oxlint-disable-next-line no-control-regex -- characters that control the terminal
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
     if (shown !== "") line(paint("dim", `│ ${shown}`));
   };

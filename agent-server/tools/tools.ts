@@ -39,8 +39,6 @@ export interface CommandSandbox {
   readonly shells: readonly ShellProvider[];
   /** The container engine; null where there is none. */
   readonly control: SandboxControl | null;
-  /** Makes the values of the workspace's secret files known to redaction. */
-  readonly learnSecrets: () => Promise<void>;
 }
 
 export interface ToolsDeps {
@@ -119,7 +117,6 @@ export function createTools(deps: ToolsDeps): Tools {
   const commandSettings = createSandboxSettings({ configDir: deps.configDir, dataDir });
   const commands: CommandServices = {
     ...{ router, runOnProvider, redactor },
-    learnSecrets: sandbox.learnSecrets,
     limits() {
       const { value: settings } = commandSettings.read();
       return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };

@@ -2,9 +2,10 @@ import { realpath } from "node:fs/promises";
 
 /**
  * Paths of any bytes as text. Linux names are bytes, not text: a valid UTF-8 path is itself, and every other byte becomes NUL and two hex
- * digits. No name contains NUL, so this is reversible, and node:fs refuses a path that was not converted back.
+ * digits. No name contains NUL, so this is reversible, and node:fs refuses a path that was not converted back. ASCII is always valid, so an
+ * escape never hides a separator or a dot.
  */
-const escaped = /\0([0-9a-f]{2})/;
+const escaped = /\0([89a-f][0-9a-f])/;
 
 /** The text of a path as the system reports it. */
 export function fromBytes(bytes: Buffer): string {

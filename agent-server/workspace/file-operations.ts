@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { formatBytes } from "./text/output-bounds.ts";
 import { diskPath, fromBytes, realPath } from "./byte-path.ts";
+import { at, itself } from "./descriptor-paths.ts";
 import { errno, fileError } from "./file-errors.ts";
 import { openOwn } from "./folder-access.ts";
 
@@ -222,7 +223,7 @@ async function openFolder(path: FilePath, create: boolean): Promise<Folder> {
     }
     const handle = await openChecked(parent, path, create);
     return {
-      child: (name) => diskPath(`/proc/self/fd/${handle.fd}/${name}`),
+      child: (name) => at(handle.fd, name),
       check: () => checkDescriptor(handle, parent, path),
       // Some file systems cannot flush a folder. The file itself is already durable.
       sync: () => handle.sync().catch(() => undefined),
@@ -240,7 +241,7 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
   } catch (error) {
     if (errno(error) !== "ENOENT" || !create || dirname(folder) === folder) throw error;
     const above = await openChecked(dirname(folder), path, create);
-    const child = diskPath(`/proc/self/fd/${above.fd}/${basename(folder)}`);
+    const child = at(above.fd, basename(folder));
     try {
       await mkdir(child).catch((problem: unknown) => {
         if (errno(problem) !== "EEXIST") throw problem;
@@ -261,7 +262,7 @@ async function openChecked(folder: string, path: FilePath, create: boolean): Pro
 
 /** Verifies that the opened file is at the checked location. Outside Linux, only its path can be resolved again. */
 async function checkDescriptor(handle: FileHandle, expected: string, path: FilePath): Promise<void> {
-  const found = byDescriptor ? fromBytes(await readlink(`/proc/self/fd/${handle.fd}`, { encoding: "buffer" })) : null;
+  const found = byDescriptor ? fromBytes(await readlink(itself(handle.fd), { encoding: "buffer" })) : null;
   const same = found === null ? await leadsTo(expected) : found === expected || (await isRespelled(handle, found, expected));
   if (!same) throw moved(path);
 }

@@ -3,10 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { diskPath } from "./byte-path.ts";
+import { itself, pathOnly } from "./descriptor-paths.ts";
 import { errno } from "./file-errors.ts";
 
-/** Linux only: opens an entry without its content, which needs no permission on it. */
-const pathOnly = 0o10000000;
 const noFollow = constants.O_NOFOLLOW ?? 0;
 const ownerAll = 0o700;
 
@@ -158,7 +157,7 @@ function chmodEntry(absolute: string, mode: number): void {
   const descriptor = openSync(diskPath(absolute), pathOnly | noFollow);
   try {
     if (fstatSync(descriptor).isSymbolicLink()) throw new LancelotError("denied", "The path became a symbolic link. It was not changed.");
-    chmodSync(`/proc/self/fd/${descriptor}`, mode & 0o7777);
+    chmodSync(itself(descriptor), mode & 0o7777);
   } finally {
     closeSync(descriptor);
   }

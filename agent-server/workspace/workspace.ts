@@ -14,16 +14,8 @@ import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 export { displayPath } from "./byte-path.ts";
-export {
-  type AcceptedText,
-  type AcceptedWhole,
-  type ApplyAccepted,
-  type ChangeReview,
-  type Changes,
-  type Overlay,
-  createChanges,
-  noQuest,
-} from "./changes/changes.ts";
+export { createChanges, noQuest } from "./changes/changes.ts";
+export type { AcceptedText, AcceptedWhole, ApplyAccepted, ChangeReview, Changes, Overlay } from "./changes/types.ts";
 export type { ChangeStore, StoredChange } from "./changes/change-store.ts";
 export { imageOf, isPlainFolder, putEntry, sameImage } from "./checkpoints/checkpoint-entries.ts";
 export type { CheckpointFile, Checkpoints, SweptAction, Touch } from "./checkpoints/checkpoints.ts";
@@ -75,7 +67,7 @@ export { proposeChange } from "./tasks/propose-change.ts";
 export { describeGroups, describeOutcome, taskOutputs, toProposed } from "./tasks/describe-outcome.ts";
 export { type TaskStore, nothingLeft, toTaskLeft } from "./tasks/task-store.ts";
 export { type OpenView, type TaskOutcome, type Tasks, createTasks } from "./tasks/tasks.ts";
-export { createSecretIndex, type SecretIndex } from "./tasks/secret-index.ts";
+export { createSecretIndex, type SecretIndex, type SecretPaths } from "./tasks/secret-index.ts";
 export { type ImportResult, importCommits } from "./tasks/commit-import.ts";
 export type { RefProblem } from "./tasks/ref-changes.ts";
 export { type ReadWorkOptions, type RepositoryWork, readRepositoryWork } from "./tasks/repository-work.ts";

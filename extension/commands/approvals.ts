@@ -109,7 +109,12 @@ function describeScope({ capability, action, folder, containment, network }: App
       : containment === "watched"
         ? vscode.l10n.t("In a sandbox that can change the workspace")
         : vscode.l10n.t("In a copy of the workspace, whose changes are proposed");
-  const net = network === true ? vscode.l10n.t("With network access") : vscode.l10n.t("Without network access");
+  const net =
+    containment === "host"
+      ? vscode.l10n.t("Network: not limited")
+      : network === true
+        ? vscode.l10n.t("With network access")
+        : vscode.l10n.t("Without network access");
   return [
     folder === null || folder === "." ? vscode.l10n.t("Folder: the workspace") : vscode.l10n.t("Folder: {0}", folder),
     where,

@@ -7,7 +7,7 @@ const quickFailures = 5;
 export interface Backoff {
   /**
    * Records that the host ended.
-   * @param livedMs how long it was ready; 0 when it never was
+   * @param livedMs time that it was ready; 0 for never
    * @returns milliseconds to wait before the next start; null to give up
    */
   next(livedMs: number): number | null;

@@ -37,7 +37,12 @@ function bare(command: string, cwd: string): Promise<number> {
 export async function run(): Promise<BenchRow[]> {
   const fixture = createSandboxFixture();
   const os = openOsShell(fixture);
-  const host = createHostShell({ workspace: fixture.workspace, dataDir: fixture.dataDir, enabled: () => true });
+  const host = createHostShell({
+    learnSecrets: () => Promise.resolve(),
+    workspace: fixture.workspace,
+    dataDir: fixture.dataDir,
+    enabled: () => true,
+  });
   const once = (shell: ShellProvider, command: string) =>
     runIn(shell, fixture.workspace, command, { timeoutMs: 120_000 }).then(({ result }) => {
       if (result.ended !== "exit" || result.exitCode !== 0) throw new Error(`${command} ended otherwise: ${JSON.stringify(result)}`);

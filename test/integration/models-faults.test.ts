@@ -1,10 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
 import { ask, createModelsFixture, failure, type ModelsFixture } from "../support/models-fixture.ts";
+import { freePort } from "../support/free-port.ts";
 
 const kinds = ["anthropic", "openai", "gemini", "xai", "openai_compatible"] as const;
 type Kind = (typeof kinds)[number];
@@ -150,14 +149,6 @@ describe.each(kinds)("%s", (kind) => {
     expect(server.requests.length).toBe(1);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 it("opens the receipt before the request leaves", async () => {
   let pending: string[] = [];

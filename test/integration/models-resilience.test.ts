@@ -1,5 +1,3 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ModelEvent } from "../../agent-server/models/models.ts";
@@ -9,6 +7,7 @@ import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer, type ModelServer } from "../support/model-server/server.ts";
 import type { Fault, Script } from "../support/model-server/turn.ts";
 import { ask, createModelsFixture, failure, localIn, type ModelsFixture } from "../support/models-fixture.ts";
+import { freePort } from "../support/free-port.ts";
 
 const keys = { ANTHROPIC_API_KEY: "key-a", OPENAI_API_KEY: "key-o", GEMINI_API_KEY: "key-g" };
 const chat = { type: "chat", text: "Hello" };
@@ -520,11 +519,3 @@ describe("without a network", () => {
     expect((await run(made)).text).toBe("Back.");
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -4,7 +4,8 @@ import type { ModelMessage, ToolSchema } from "../../agent-server/models/request
 import { createProvider } from "../../agent-server/models/provider-selection.ts";
 import { inOrder } from "../support/model-server/script.ts";
 import { startModelServer } from "../support/model-server/server.ts";
-import { collect, connect, failureOf, subjects, type Subject } from "../support/providers/subjects.ts";
+import { failure } from "../support/models-fixture.ts";
+import { collect, connect, subjects, type Subject } from "../support/providers/subjects.ts";
 
 // A second opinion on the wire formats: a server that others wrote and check against the real services.
 
@@ -54,7 +55,7 @@ describe.each(subjects)("$name by $mode against aimock", (subject) => {
 
   it("words a failure", async () => {
     const messages: ModelMessage[] = [{ role: "user", content: [{ type: "text", text: "Fail" }] }];
-    const error = await failureOf(collect(provider(), { messages }, { model }));
+    const error = await failure(collect(provider(), { messages }, { model }));
     expect(error.message).toBe("Our cluster is overloaded (503).");
     expect(error.data).toMatchObject({ retryable: true });
   });

@@ -5,7 +5,8 @@ import type { ModelEvent, ModelMessage, ToolSchema } from "../../agent-server/mo
 import { inOrder } from "../support/model-server/script.ts";
 import type { ModelServerOptions } from "../support/model-server/server.ts";
 import type { Fault, Turn } from "../support/model-server/turn.ts";
-import { collect, failureOf, run, subjects, type Collected, type Running, type Subject } from "../support/providers/subjects.ts";
+import { failure } from "../support/models-fixture.ts";
+import { collect, run, subjects, type Collected, type Running, type Subject } from "../support/providers/subjects.ts";
 
 // One list of behaviours, every provider, both modes: what differs between providers stands in their traits and nowhere else.
 
@@ -230,7 +231,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       });
       const asking = collect(provider, { tools }, { model });
       if (!traits.givesMalformedCalls) {
-        expect((await failureOf(asking)).data).toMatchObject({ retryable: true });
+        expect((await failure(asking)).data).toMatchObject({ retryable: true });
         return;
       }
       const asked = await asking;
@@ -315,7 +316,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       const stop = new AbortController();
       const events = provider.stream({ system: "", messages: [user("Go")], tools: [] }, call(model), stop.signal)[Symbol.asyncIterator]();
       expect((await events.next()).value).toMatchObject({ type: "text" });
-      const rest = failureOf(drain(events));
+      const rest = failure(drain(events));
       stop.abort();
       expect((await rest).code).toBe("cancelled");
       await server.closed(1);
@@ -324,16 +325,16 @@ describe.each(subjects)("$name by $mode", (subject) => {
     it("works before the first byte too, and in the tick of the asking", async () => {
       const { provider, server } = await start(subject, { turns: [{ fault: "hang" }] });
       const stop = new AbortController();
-      const waiting = failureOf(collect(provider, {}, { model }, stop.signal));
+      const waiting = failure(collect(provider, {}, { model }, stop.signal));
       await server.requested(1);
       stop.abort();
       expect((await waiting).code).toBe("cancelled");
       await server.closed(1);
       const same = new AbortController();
-      const asked = failureOf(collect(provider, {}, { model }, same.signal));
+      const asked = failure(collect(provider, {}, { model }, same.signal));
       same.abort();
       expect((await asked).code).toBe("cancelled");
-      expect((await failureOf(collect(provider, {}, { model }, AbortSignal.abort()))).code).toBe("cancelled");
+      expect((await failure(collect(provider, {}, { model }, AbortSignal.abort()))).code).toBe("cancelled");
       expect(server.requests.length).toBeLessThanOrEqual(2);
     });
   });
@@ -354,7 +355,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
       [529, "unavailable", true, "overloaded (529)"],
     ])("status %i is worded", async (status, code, retryable, said) => {
       const { provider, server } = await start(subject, { turns: [{ fault: `http${status}` as Fault }] });
-      const error = await failureOf(collect(provider, {}, { model }));
+      const error = await failure(collect(provider, {}, { model }));
       expect(error.message).toContain(said);
       expect(error.code).toBe(code);
       expect(error.data).toMatchObject({ retryable });
@@ -368,49 +369,49 @@ describe.each(subjects)("$name by $mode", (subject) => {
     ])("Retry-After in %s is kept", async (_, turn, least, most) => {
       const date = turn.retryAfter === "in 40 s" ? { retryAfter: new Date(Date.now() + 40_000).toUTCString() } : {};
       const { provider } = await start(subject, { turns: [{ fault: "http429", ...turn, ...date }] });
-      const { data } = await failureOf(collect(provider, {}, { model }));
+      const { data } = await failure(collect(provider, {}, { model }));
       expect(data?.["retryAfterMs"]).toBeGreaterThanOrEqual(least);
       expect(data?.["retryAfterMs"]).toBeLessThanOrEqual(most);
     });
 
     it("in the middle of a stream are told as what they are", async () => {
       const { provider } = await start(subject, { turns: [{ text: sentence, fault: "error_event" }] });
-      const error = await failureOf(collect(provider, {}, { model }));
+      const error = await failure(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true });
       expect(["overloaded", "server"]).toContain(error.data?.["reason"]);
     });
 
     it.each(["cut", "cut_clean"] as const)("a stream with %s is a broken connection", async (fault) => {
       const { provider } = await start(subject, { turns: [{ text: sentence.repeat(3), fault, chunkBytes: 5 }] });
-      const error = await failureOf(collect(provider, {}, { model }));
+      const error = await failure(collect(provider, {}, { model }));
       expect(error.data).toMatchObject({ retryable: true, reason: "cut" });
     });
 
     it("a prompt past the window is told as such", async () => {
       const { provider } = await start(subject, { turns: [{ fault: "too_long" }] });
-      expect((await failureOf(collect(provider, {}, { model }))).code).toBe("too_large");
+      expect((await failure(collect(provider, {}, { model }))).code).toBe("too_large");
     });
 
     it("the web page of a proxy is no answer, with either status", async () => {
       const { provider } = await start(subject, {
         turns: [{ fault: "page" }, { fault: "http502", says: "<html><body>Bad gateway</body></html>" }],
       });
-      const page = await failureOf(collect(provider, {}, { model }));
+      const page = await failure(collect(provider, {}, { model }));
       expect(page.message).toContain("web page");
       expect(page.data).toMatchObject({ retryable: false });
-      const gateway = await failureOf(collect(provider, {}, { model }));
+      const gateway = await failure(collect(provider, {}, { model }));
       expect(gateway.message).toBe("Our cluster had an internal error (502).");
     });
 
     it("one text in place of a stream is no answer; an error in it is told", async () => {
       const { provider } = await start(subject, { turns: [{ fault: "no_stream" }, { fault: "json_error" }] });
-      expect((await failureOf(collect(provider, {}, { model }))).data).toMatchObject({ retryable: false });
-      expect((await failureOf(collect(provider, {}, { model }))).data).toMatchObject({ retryable: true });
+      expect((await failure(collect(provider, {}, { model }))).data).toMatchObject({ retryable: false });
+      expect((await failure(collect(provider, {}, { model }))).data).toMatchObject({ retryable: true });
     });
 
     it("a way to another address is not taken", async () => {
       const { provider } = await start(subject, { turns: [{ fault: "redirect" }] });
-      const error = await failureOf(collect(provider, {}, { model }));
+      const error = await failure(collect(provider, {}, { model }));
       expect(error.code).toBe("denied");
       expect(error.message).toContain("https://elsewhere.example");
     });
@@ -423,7 +424,7 @@ describe.each(subjects)("$name by $mode", (subject) => {
         () => provider.listModels(new AbortController().signal),
       ];
       for (const asked of asking) {
-        const error = await failureOf(asked());
+        const error = await failure(asked());
         expect(error.message).toContain(said);
         expect(error.data).toMatchObject({ action: "set_key", retryable: false });
       }

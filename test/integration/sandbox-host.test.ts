@@ -19,7 +19,12 @@ const alive = (line: string) =>
 
 beforeAll(() => {
   fixture = createSandboxFixture();
-  shell = createHostShell({ workspace: fixture.workspace, dataDir: fixture.dataDir, enabled: () => enabled });
+  shell = createHostShell({
+    learnSecrets: () => Promise.resolve(),
+    workspace: fixture.workspace,
+    dataDir: fixture.dataDir,
+    enabled: () => enabled,
+  });
 });
 afterAll(async () => {
   await shell.close();
@@ -108,7 +113,7 @@ describe("ending", () => {
   it("of the host is the end of the command and of its daemons", async () => {
     const script = `
       import { createHostShell } from ${JSON.stringify(new URL("../../agent-server/sandbox/host-shell.ts", import.meta.url).href)};
-      const shell = createHostShell({ workspace: process.argv[1], dataDir: process.argv[2], enabled: () => true });
+      const shell = createHostShell({ learnSecrets: () => Promise.resolve(), workspace: process.argv[1], dataDir: process.argv[2], enabled: () => true });
       await shell.run({
         command: "setsid sh -c 'while :; do echo tick >> ticks; sleep 0.02; done' & while :; do echo tick >> ticks; sleep 0.02; done",
         cwd: process.argv[1], timeoutMs: 60_000, outputBytes: 1000, network: false,

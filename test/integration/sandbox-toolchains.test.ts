@@ -27,6 +27,7 @@ it("a program that a tool manager keeps in the home folder runs in the OS sandbo
     hostAlive: () => true,
     governance: {
       judgeName: () => null,
+      isSecretFile: () => false,
       resolvePath: () => ({ ok: false, rule: "x", message: "No." }),
       judgeUrl: () => ({ verdict: "deny", host: "", rule: { id: "x", source: "policy", message: "No." }, alternatives: [] }),
     },

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyGenerated, generatedState, recoverGenerated, undoGenerated } from "../../agent-server/workspace/workspace.ts";
-import { fillLayer, fillWorkspace, generatedRequest, runApply } from "../support/tasks/killed-apply.ts";
+import { fillLayer, fillWorkspace, generatedRequest } from "../support/tasks/killed-apply.ts";
+import { runUntilKilled } from "../support/tasks/run-until-killed.ts";
 import { usualTmpdir } from "../support/memory-disk.ts";
 import { moments, runs, soak } from "../support/soak.ts";
 
@@ -60,13 +61,13 @@ it.each([
     const outcomes = { applied: 0, reverted: 0, recovered: 0 };
     for (const undo of [false, true]) {
       const args = (id: string, made: string) => [lower, task, id, ...(undo ? [made] : [])];
-      const whole = (await runApply(args("timed", await fill("timed-undo", undo)), null)).took;
+      const whole = (await runUntilKilled("apply-until-killed", args("timed", await fill("timed-undo", undo)), null)).took;
       for (const [index, moment] of moments(runs(3, 100), undo ? 1 : 0).entries()) {
         const id = `${index}`;
         const made = await fill(`${id}-first`, undo);
-        const { killed } = await runApply(args(id, made), moment * whole * 1.1);
+        const { killed } = await runUntilKilled("apply-until-killed", args(id, made), moment * whole * 1.1);
         // The next host is killed too in every other case.
-        if (index % 2 === 1) await runApply([lower, task, id, "recover"], (moment * whole) / 3);
+        if (index % 2 === 1) await runUntilKilled("apply-until-killed", [lower, task, id, "recover"], (moment * whole) / 3);
         const recovered = await recoverGenerated(task);
         if (killed && index % 2 === 0) outcomes.recovered += recovered.length;
         expect(recovered.flatMap(({ conflicts }) => conflicts)).toEqual([]);

@@ -3,7 +3,8 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { generated, type KilledTask, openKilledTask, runUntilKilled, stateOf, workOnTask } from "../support/tasks/killed-task.ts";
+import { generated, type KilledTask, openKilledTask, stateOf, workOnTask } from "../support/tasks/killed-task.ts";
+import { runUntilKilled } from "../support/tasks/run-until-killed.ts";
 import { moments, runs } from "../support/soak.ts";
 
 const before = { text: "one\n", log: ["Ignore", "First"], status: "", generated: 0, broken: "" };
@@ -13,10 +14,10 @@ it("a host killed in a command, its scan, a review, an import or an application 
   const root = realpathSync(mkdtempSync(join(tmpdir(), "lancelot-task-kill-")));
   const open: KilledTask[] = [];
   try {
-    const whole = await runUntilKilled(join(root, "timed"), null);
+    const { took: whole } = await runUntilKilled("task-until-killed", [join(root, "timed")], null);
     for (const [index, moment] of moments(runs(6, 200)).entries()) {
       const base = join(root, `${index}`);
-      await runUntilKilled(base, moment * whole * 1.1);
+      await runUntilKilled("task-until-killed", [base], moment * whole * 1.1);
       const task = openKilledTask(base);
       open.push(task);
       // The next host completes the same work from whatever state it finds.

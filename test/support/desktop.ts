@@ -12,7 +12,7 @@ import { locate } from "./setup/machine.mjs";
 import { cacheDir, root } from "./setup/project.mjs";
 import { SetupError, say } from "./setup/say.mjs";
 import { buildEditorSuite, isRequest, playUser } from "./workbench/editor-suite.ts";
-import { freePort } from "./workbench/workbench.ts";
+import { freePort } from "./free-port.ts";
 
 async function findEditor(): Promise<string> {
   const { VSCODE_PATH: given } = process.env;

@@ -72,6 +72,12 @@ function openTarget(chat: Chat, target: Target, cwd: string): void {
     );
 }
 
+/** What a command can reach. On the machine itself nothing limits it. */
+function networkText({ place, network }: CommandRun): string {
+  if (place === "host") return t("Network: not limited");
+  return network ? t("Network: hosts on your allowlist") : t("Network: none");
+}
+
 /** The open card of a command: its exact text, location, output and actions. */
 export function CommandBody({ part, command, chat }: { part: ToolPart; command: CommandRun; chat: Chat }): JSX.Element {
   const output = chat.outputs.of(part);
@@ -100,8 +106,8 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
           {cwd === "." ? t("In the workspace") : t("In {0}", cwd)}
         </li>
         <li>
-          <Icon name={command.network ? "globe" : "circle-slash"} />
-          {command.network ? t("Network: hosts on your allowlist") : t("Network: none")}
+          <Icon name={command.place === "host" ? "warning" : command.network ? "globe" : "circle-slash"} />
+          {networkText(command)}
         </li>
         {part.durationMs !== null && (
           <li>

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApprovalScope } from "../../agent-server/contract/governance.ts";
 import { Button } from "./components.tsx";
+import { containmentText } from "./containment.ts";
 import { t } from "./l10n.ts";
 
 /** Where and how commands of a scope run, one fact per entry; empty for an action that is not a command. */
@@ -10,20 +11,8 @@ export function scopeFacts({ folder, containment, network }: ApprovalScope): str
   return [
     folder === null || folder === "." ? t("Folder: the workspace") : t("Folder: {0}", folder),
     containmentText(containment),
-    network === true ? t("With network access") : t("Without network access"),
+    containment === "host" ? t("Network: not limited") : network === true ? t("With network access") : t("Without network access"),
   ];
-}
-
-function containmentText(containment: NonNullable<ApprovalScope["containment"]>): string {
-  switch (containment) {
-    case "transactional":
-    case "copied":
-      return t("In a copy of the workspace, whose changes are proposed");
-    case "watched":
-      return t("In a sandbox that can change the workspace");
-    case "host":
-      return t("On this machine, without a sandbox");
-  }
 }
 
 /** What a scope covers, besides its pattern. */

@@ -21,7 +21,7 @@ export function SearchField(props: { testId: string; label: string; value: strin
     return () => clearTimeout(timer);
   }, [typed.value]);
   useEffect(() => {
-    // Only another value replaces what was typed: effects run late, after the first letters and after the next ones.
+    // Only another value replaces the typed text: effects run late, after the first letters and after the next ones.
     if (value === applied.current) return;
     applied.current = value;
     typed.value = value;

@@ -44,6 +44,8 @@ export interface PathPolicy {
   readonly stillSame: (resolved: ResolvedPath) => boolean;
   /** Judges by name alone, for walks of the workspace that follow no links. `relative` is as in `display`. */
   readonly judgeName: (relative: string) => "secret" | "protected" | null;
+  /** True when the content at `place` would be secret at a path of the workspace. `relative` is as in `display`; no link is followed. */
+  readonly isSecretFile: (relative: string, place: string) => boolean;
   /** Why a file is reviewed on its own: the program that would obey it. Null for other files. `relative` is as in `display`. */
   readonly obeyed: (relative: string) => string | null;
   /** The message of a path rule. */
@@ -91,6 +93,7 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
       resolve: () => refused,
       stillSame: () => false,
       judgeName: () => "secret",
+      isSecretFile: () => true,
       obeyed: () => null,
       message: () => refused.message,
       broad: null,
@@ -224,6 +227,14 @@ export function createPathPolicy(deps: PathPolicyDeps): PathPolicy {
       let found: "secret" | "protected" | null = null;
       for (const verdict of rules.judge(absolute, relative)) if (found !== "secret") found = verdict.sensitive;
       return found;
+    },
+    isSecretFile(relative, place) {
+      if (root === null) return false;
+      const absolute = nodePath.join(root, relative);
+      if (ownRule(absolute, relative)?.sensitive === "secret") return true;
+      return rules
+        .judge(absolute, relative)
+        .some(({ sensitive, content }) => sensitive === "secret" && (content === null || contentMatches(place, content)));
     },
     obeyed: rules.obeyed,
     message: (rule) => ownMessages.get(rule) ?? rules.message(rule) ?? "Sensitive file.",

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync, type Stats } from "node:fs";
 import * as nodePath from "node:path";
 import type { Refusal } from "./path-syntax.ts";
 
@@ -130,11 +130,14 @@ export function isSameEntry(one: string, other: string): boolean {
 
 const contentBytes = 256 * 1024;
 
+/** A pipe in place of the file must not block. */
+const fileFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
 /** True when the file's text matches, or cannot be checked: unreadable, not a regular file, or too large. */
 export function contentMatches(path: string, content: RegExp): boolean {
   let descriptor: number | null = null;
   try {
-    descriptor = openSync(path, "r");
+    descriptor = openSync(path, fileFlags);
     const entry = fstatSync(descriptor);
     if (!entry.isFile() || entry.size > contentBytes) return true;
     const buffer = Buffer.alloc(entry.size);

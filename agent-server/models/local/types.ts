@@ -33,7 +33,7 @@ export interface Local {
   provider: Provider;
   state(): LocalModel;
   /**
-   * Downloads what is missing or damaged: runtime, model and intent classifier, or all but the model. Resumes an interrupted download. `onState`
+   * Downloads missing and damaged parts: runtime, model and intent classifier, or all but the model. Resumes an interrupted download. `onState`
    * reports progress.
    * @throws LancelotError with a message for the user; `cancelled` after `cancelDownload`
    */

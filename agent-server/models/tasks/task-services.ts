@@ -20,7 +20,7 @@ export interface TaskServices {
 }
 
 /** Tokens of question and answer besides the text. */
-const room = 600;
+const frameTokens = 600;
 
 export function createTaskServices(
   deps: Pick<TaskServices, "embedder" | "weights" | "stream" | "pii"> & { model: () => TaskModel | null },
@@ -30,7 +30,7 @@ export function createTaskServices(
     contextWindow: () => deps.model()?.contextWindow ?? 0,
     modelMethod(task, { quick, text }) {
       const model = deps.model();
-      const unfit = unfitFor(task, model, { loaded: quick, tokens: estimateTokens(text) + room });
+      const unfit = unfitFor(task, model, { loaded: quick, tokens: estimateTokens(text) + frameTokens });
       return { method: "model", model: model?.file ?? "a local model", unfit };
     },
   };

@@ -111,7 +111,7 @@ export function planMounts(deps: MountDeps): MountPlan {
   };
 }
 
-/** Read-only mounts of what is shown in place of masked files and folders. */
+/** Read-only mounts of the stand-ins of masked files and folders. */
 export function mountMasks(masks: MountPlan["masks"]): Pick<MountPlan, "mounts" | "binds"> {
   const needsBind = ({ target }: { target: string }) => /[",\n\r]/.test(target) && !target.includes(":");
   return {

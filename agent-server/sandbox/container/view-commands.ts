@@ -73,7 +73,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     if (cwd === null || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
       throw new LancelotError("invalid_params", "The command's working folder does not exist in the task's files.");
     const engine = await pool.reach();
-    const masked = await deps.masked([]);
+    const masked = await deps.masked([], view);
     mkdirSync(pool.folder, { recursive: true, mode: 0o700 });
     const workFolders = new Map(view.layers.map((one) => [one.name, pool.workFolders.make()]));
     const plan = planViewMounts({

@@ -35,7 +35,7 @@ export function assertPlainPaths({ folder, layers }: Pick<OverlayView, "folder" 
 
 /**
  * Plans the mounts of a task's view: its layers at their folders' own paths, and its temporary folder. Nothing in it reaches the workspace by
- * itself, so all of it is writable except what is masked.
+ * itself, so all of it is writable except the masked paths.
  */
 export function planViewMounts({ engine, view, workFolders, masked, maskOf, maskFolder }: ViewMountDeps): MountPlan {
   const overlays = view.layers.map((layer) => ({

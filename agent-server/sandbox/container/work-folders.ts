@@ -52,7 +52,7 @@ export function createWorkFolders(folder: string, emptyByEngine: (folder: string
   };
 }
 
-/** False where root owns what is in it, and this process is not root. */
+/** False where root owns its content and this process is not root. */
 function removeOwn(path: string): boolean {
   const own = join(path, "work");
   try {

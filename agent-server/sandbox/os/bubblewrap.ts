@@ -165,13 +165,13 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
-    const masked = await deps.masked(repositoryOutside(workspace));
+    const { view } = command;
+    const masked = await deps.masked(repositoryOutside(workspace), view);
     const { systemFiles, maskFolder, seccomp } = await (prepared ??= prepare().catch((error: unknown) => {
       prepared = null;
       throw error;
     }));
-    const removeStandIns = cleanupStandIns(masked);
-    const { view } = command;
+    const removeStandIns = view === undefined ? cleanupStandIns(masked) : () => undefined;
     const { mounts, missing } =
       view === undefined
         ? workspaceMounts(workspace, deps.dataDir, deps.protectedPaths(), masked)

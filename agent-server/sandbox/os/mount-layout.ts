@@ -110,7 +110,7 @@ function typeAt(path: string): "folder" | "file" | null {
   return stats === undefined || stats.isSymbolicLink() ? null : stats.isDirectory() ? "folder" : "file";
 }
 
-/** The mounts of a task's view: nothing in it reaches the workspace by itself, so all of it is writable except what is masked. */
+/** The mounts of a task's view: nothing in it reaches the workspace by itself, so all of it is writable except the masked paths. */
 export function viewMounts(view: OverlayView, masked: MaskedPaths): Mount[] {
   const isThere = (path: string, type: "folder" | "file"): boolean => {
     const layer = view.layers.find(({ lower }) => isBelow(lower, path));

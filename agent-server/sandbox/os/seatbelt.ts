@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -9,12 +8,11 @@ import type { ProviderHealth } from "../../contract/providers.ts";
 import { findRepository } from "../../workspace/workspace.ts";
 import { watchGrowth } from "../container/disk-usage.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
-import { runGated } from "../gated-process.ts";
-import { markName, startProcessGuard } from "../host/process-guard.ts";
-import { killProcessTree, signalQuietly } from "../host/process-tree.ts";
+import { createProcessGroup } from "../host/process-group.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
 import { createPipeMaker } from "../output-pipes.ts";
-import type { ShellCommand, ShellProvider, ShellResult } from "../shell-provider.ts";
+import { createRunningCommands } from "../running-commands.ts";
+import { healthNow, type ShellCommand, type ShellProvider, type ShellResult } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
 import { assertNarrowWorkspace, folderInside, repositoryOutside } from "./mount-layout.ts";
 import { seatbeltProfile } from "./seatbelt-profile.ts";
@@ -32,7 +30,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   const home = env["HOME"] ?? homedir();
   const shell = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
   const pipes = createPipeMaker(join(deps.dataDir, "sandbox"));
-  const running = new Set<{ stop: () => void; over: Promise<unknown> }>();
+  const running = createRunningCommands();
   /** True when a test run confirmed the isolation. */
   let holds = false;
 
@@ -50,8 +48,6 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
     const ofRepository =
       common === null ? [] : ["hooks", "config", "config.worktree", "info/attributes", "commondir"].map((name) => join(common, name));
     const scratch = makeTemporaryFolder("command");
-    const guards: ChildProcess[] = [];
-    const stop = new AbortController();
     try {
       mkdirSync(join(scratch, "home"));
       chmodSync(scratch, 0o700);
@@ -65,7 +61,6 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         readable: deps.readable?.() ?? [],
         proxyPort,
       });
-      const mark = randomBytes(16).toString("hex");
       const script = [
         "ulimit -c 0",
         `ulimit -f ${Math.ceil(limits.workspaceBytes / 1024)}`,
@@ -75,49 +70,33 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
         '"$1" -c -- "$2" </dev/null',
         "exit $?",
       ].join("; ");
-      const ending = runGated(
-        { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
-        {
-          file: program,
-          args: ["-p", profile, shell, "-c", script, "lancelot", shell, command.command],
-          cwd,
-          env: {
-            ...deps.toolchains?.(),
-            ...commandEnvironment(env, {
-              HOME: join(scratch, "home"),
-              TMPDIR: scratch,
-              USER: "lancelot",
-              LOGNAME: "lancelot",
-              SHELL: shell,
-            }),
-            ...extra,
-            [markName]: mark,
-          },
-          detached: true,
-          pipes,
-          async onReady(child) {
-            guards.push(await startProcessGuard(child.pid ?? 0, `${markName}=${mark}`));
-          },
-          watch: (end) =>
-            watchGrowth(workspace, limits.workspaceBytes, () => {
-              const words = `\nlancelot: stopped because it added more than ${Math.round(limits.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
-              command.onOutput("stderr", Buffer.from(words));
-              end("limit");
-            }),
-          kill(child) {
-            if (child.pid !== undefined) signalQuietly(-child.pid, "SIGKILL");
-          },
-          async gone(child) {
-            const killedOrphans = child.pid === undefined ? false : await killProcessTree(child.pid, `${markName}=${mark}`);
-            for (const guard of guards) guard.stdin?.end("over\n");
-            return { killedOrphans };
-          },
-          refusal: (said, cause) => new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
+      const { mark, life } = createProcessGroup();
+      return await running.run(command, {
+        file: program,
+        args: ["-p", profile, shell, "-c", script, "lancelot", shell, command.command],
+        cwd,
+        env: {
+          ...deps.toolchains?.(),
+          ...commandEnvironment(env, {
+            HOME: join(scratch, "home"),
+            TMPDIR: scratch,
+            USER: "lancelot",
+            LOGNAME: "lancelot",
+            SHELL: shell,
+          }),
+          ...extra,
+          ...mark,
         },
-      );
-      const entry = { stop: () => stop.abort(), over: ending.catch(() => {}) };
-      running.add(entry);
-      return await ending.finally(() => running.delete(entry));
+        ...life,
+        pipes,
+        watch: (end) =>
+          watchGrowth(workspace, limits.workspaceBytes, () => {
+            const words = `\nlancelot: stopped because it added more than ${Math.round(limits.workspaceBytes / (1 << 20))} MB to the workspace.\n`;
+            command.onOutput("stderr", Buffer.from(words));
+            end("limit");
+          }),
+        refusal: (said, cause) => new LancelotError("unavailable", `The macOS sandbox could not start: ${firstLine(said)}`, { cause }),
+      });
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }
@@ -161,29 +140,23 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
   }
 
   async function probe(signal?: AbortSignal): Promise<ProviderHealth> {
-    const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
-      status,
-      message,
-      nextStep,
-      checkedAt: new Date().toISOString(),
-    });
     try {
       const wrong = existsSync(program) ? await probeIsolation(signal ?? new AbortController().signal) : ["is missing"];
       holds = wrong.length === 0;
       if (!holds)
-        return health(
+        return healthNow(
           "down",
           `The OS sandbox is unavailable: the macOS sandbox ${wrong.join(", ")}.`,
           "Use a container engine for commands.",
         );
-      return health(
+      return healthNow(
         "degraded",
         "Commands run in the macOS sandbox, which does not limit memory or processes and does not allow commands to open ports.",
         "Use a container engine for commands that require this.",
       );
     } catch (error) {
       holds = false;
-      return health(
+      return healthNow(
         "down",
         error instanceof LancelotError ? error.message : "The macOS sandbox could not be tested.",
         "Use a container engine for commands.",
@@ -215,8 +188,7 @@ export function createSeatbeltShell(deps: OsShellDeps): ShellProvider {
       }
     },
     async close() {
-      for (const { stop } of running) stop();
-      await Promise.all([...running].map(({ over }) => over));
+      await running.stop();
       await pipes.close();
     },
   };

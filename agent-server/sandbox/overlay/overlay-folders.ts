@@ -13,7 +13,7 @@ export interface OverlayOptions {
   /** The id of the sandbox that opens the view. */
   readonly sandbox: string;
   /**
-   * Keeps what was written between the commands of a task; absolute, in no layer's `lower`. Its file system must support overlays (not
+   * Keeps the files that a task wrote, between its commands; absolute, in no layer's `lower`. Its file system must support overlays (not
    * overlayfs, NFS or vfat).
    */
   readonly folder: string;

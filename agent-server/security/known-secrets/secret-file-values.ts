@@ -20,7 +20,7 @@ const maxDepth = 3;
 
 const pemBlock = /-----BEGIN ([A-Z0-9 ]{1,60})-----([\s\S]*?)(?:-----END [A-Z0-9 ]{1,60}-----|$)/g;
 
-/** Reads every value of a secret file, whatever its format and its keys, except what is trivial. Never throws. */
+/** Reads every value of a secret file, whatever its format and its keys, except trivial ones. Never throws. */
 export function secretFileValues(path: string, bytes: Uint8Array): SecretValue[] {
   const content = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, maxFileBytes));
   if (content.includes(0)) {

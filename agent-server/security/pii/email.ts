@@ -72,19 +72,8 @@ function isUrlUser(text: string, start: number): boolean {
 }
 
 function isLocalPart(code: number): boolean {
-  // Letters, digits and the subset of ! # $ % & ' * + - . / = _ ~ that occurs in real addresses.
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 48 && code <= 57) ||
-    code === 46 ||
-    code === 95 ||
-    code === 45 ||
-    code === 43 ||
-    code === 37 ||
-    code === 39 ||
-    (code >= 0xc0 && code < 0x250)
-  );
+  // The characters of a domain, and the subset of ! # $ % & ' * + / = _ ~ that occurs in real addresses.
+  return isDomainPart(code) || code === 95 || code === 43 || code === 37 || code === 39;
 }
 
 function isDomainPart(code: number): boolean {

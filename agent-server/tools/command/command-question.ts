@@ -45,7 +45,7 @@ export function commandDetail(of: {
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
     `Runs ${describePlace(of.place, of.containment)}.`,
-    describeNetwork(of.network),
+    of.place === "host" ? "Network: not limited, like your own programs." : describeNetwork(of.network),
     `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
 }

@@ -9,8 +9,6 @@ export interface CommandServices {
   readonly runOnProvider: RunOnProvider;
   readonly redactor: Pick<Redactor, "text" | "inspect">;
   readonly limits: () => { readonly timeoutMs: number; readonly outputBytes: number };
-  /** Makes the values of the workspace's secret files known to redaction. Call it before a command runs. */
-  readonly learnSecrets: () => Promise<void>;
   /** Why commands cannot run now; null when they can. */
   readonly problem: () => string | null;
   /** What the command needs of the network; null when nothing, or while the user's flag is off. */

@@ -84,7 +84,6 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       ? { inView: { openView, origin: oneLine(line.command), runsTests: commands.runsTests(line.command, line.cwd.absolute) } }
       : { watch: "workspace", needsReviewedFiles: true }),
     async run({ receiptId, view }) {
-      await commands.learnSecrets();
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
         redactor: scope.placeholders?.secrets ?? commands.redactor,
@@ -111,7 +110,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
         return answerOf(done.value, {
-          whyNoNetwork: commands.whyNoNetwork(line.command, line.cwd.absolute),
+          whyNoNetwork: ran === "host" ? null : commands.whyNoNetwork(line.command, line.cwd.absolute),
           text: output.text(),
           place: ran,
           containment,

@@ -18,7 +18,7 @@ export interface CheckpointServices {
   /** Null without a workspace. */
   readonly effects: Effects | null;
   readonly collector: Collector;
-  /** Limits of what is kept, and which files count as generated. */
+  /** Limits of storage, and which files count as generated. */
   readonly settings: () => CheckpointSettings;
 }
 

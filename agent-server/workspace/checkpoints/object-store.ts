@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Packs } from "./object-packs.ts";
+import { itself } from "../descriptor-paths.ts";
 import { errno } from "../file-errors.ts";
 import { sha256 } from "../text/encoding.ts";
 
@@ -81,7 +82,7 @@ export function createObjectStore(dataDir: string, packs?: Packs): ObjectStore {
       try {
         // Copies with shared blocks where the file system supports it, and hashes the copy, so that concurrent writes cannot change the
         // result.
-        if (process.platform === "linux") await copyFile(`/proc/self/fd/${handle.fd}`, temporary, constants.COPYFILE_FICLONE);
+        if (process.platform === "linux") await copyFile(itself(handle.fd), temporary, constants.COPYFILE_FICLONE);
         else
           await pipeline(createReadStream("", { fd: handle, autoClose: false, start: 0 }), createWriteStream(temporary, { flags: "wx" }));
         await chmod(temporary, 0o600);

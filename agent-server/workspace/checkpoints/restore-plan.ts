@@ -151,7 +151,7 @@ function leadsElsewhere(absolute: string): boolean {
   try {
     return fromBytes(realpathSync.native(diskPath(absolute), { encoding: "buffer" })) !== absolute;
   } catch {
-    // What does not exist is created below the nearest existing folder, which is checked then.
+    // Missing folders are created below the nearest existing one, which is checked then.
     return false;
   }
 }

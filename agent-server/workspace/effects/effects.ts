@@ -53,7 +53,7 @@ export interface WatchOptions {
   readonly onProgress?: (words: string) => void;
 }
 
-/** Detects every change a command makes in the workspace, and stores what is needed to undo it (T11). */
+/** Detects every change a command makes in the workspace, and stores the previous content for undo (T11). */
 export interface Effects {
   /**
    * Waits for its turn, scans the whole workspace and stores the contents that may change; durable when it returns.

@@ -3,7 +3,8 @@ import { closeSync, mkdirSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { fileError } from "../file-errors.ts";
-import { at, entryIn, isDeletionMark, mountOf, openIfFolder, removeTree, toBytes, unlock, withFolders } from "./folder-descriptors.ts";
+import { at } from "../descriptor-paths.ts";
+import { entryIn, isDeletionMark, mountOf, openIfFolder, removeTree, unlock, withFolders } from "./folder-descriptors.ts";
 import { createGeneratedCheck } from "./generated-check.ts";
 import {
   journalFolder,
@@ -17,7 +18,7 @@ import {
   writePlan,
   writeState,
 } from "./generated-journal.ts";
-import { cleanLayer, type Planned, planGenerated, splitBytes } from "./generated-plan.ts";
+import { cleanLayer, type Planned, planGenerated, folderAndName } from "./generated-plan.ts";
 import { doSteps, lockFolders, prepareCopies, removeCopies, revertSteps } from "./generated-steps.ts";
 import { planUndo } from "./generated-undo.ts";
 import { type OpaqueFolders, removeIfEqual, uncoverFolder } from "./layer-drop.ts";
@@ -195,7 +196,7 @@ async function settle({ lower, source, steps, settled, reverts }: Plan): Promise
   await withFolders([source, lower], async (layer, workspace) => {
     for (const path of made) await uncoverFolder(layer, path);
     for (const path of [...made, ...settled].toReversed()) {
-      const { above, name } = splitBytes(path);
+      const { above, name } = folderAndName(path);
       const folder = openIfFolder(layer, above);
       if (folder === null) continue;
       const lock = unlock(folder, 0o300);
@@ -211,5 +212,5 @@ async function settle({ lower, source, steps, settled, reverts }: Plan): Promise
 }
 
 async function removeJournal(journal: string): Promise<void> {
-  await withFolders([dirname(journal)], (folder) => removeTree(folder, toBytes(basename(journal))));
+  await withFolders([dirname(journal)], (folder) => removeTree(folder, basename(journal)));
 }

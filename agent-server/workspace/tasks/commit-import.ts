@@ -20,7 +20,7 @@ const steadyMs = 5 * 60_000;
 export interface ImportOptions {
   /** The real repository, whose lock the caller holds. */
   readonly git: Git;
-  /** The repository's common `.git` folder in the layer with what was written. */
+  /** The repository's common `.git` folder in the layer. */
   readonly upper: string;
   /** Whether branches may lose commits that they have. The moves record these, and the reflog keeps them. */
   readonly allowRewrite: boolean;
@@ -36,7 +36,7 @@ export interface ImportOptions {
 }
 
 export interface ImportResult {
-  /** What was imported. */
+  /** The imported refs. */
   readonly refs: readonly RefChange[];
   /** `switched`: HEAD is on the branch that the task created. `elsewhere`: HEAD stays, although the task switched it. */
   readonly head: "same" | "switched" | "elsewhere";

@@ -39,7 +39,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^(?:(?:MERGE|CHERRY_PICK|REVERT|BISECT)_\w+|rebase-(?:merge|apply)|sequencer)(?:\/|$)/, "unfinished operation"],
 ];
 
-/** Lists what was written below a view's `.git`, apart from commits, branches, tags and the index. */
+/** Lists the changes below a view's `.git`, apart from commits, branches, tags and the index. */
 export async function findDroppedMetadata(of: {
   upper: UntrustedFolder;
   repository: Repository;

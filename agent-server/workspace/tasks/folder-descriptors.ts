@@ -23,63 +23,46 @@ import {
   unlinkSync,
   utimesSync,
 } from "node:fs";
+import { fromBytes } from "../byte-path.ts";
+import { at, itself, pathOnly } from "../descriptor-paths.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno } from "../file-errors.ts";
 
-/**
- * Reaches entries of hostile trees on Linux through the descriptor of their folder, so that no link is followed and no path is too long.
- *
- * A name or path below a folder has one character for each of its bytes here, because names need not be UTF-8.
- */
-export type Bytes = string;
+// Reaches entries of hostile trees on Linux through the descriptor of their folder, so that no link is followed and no path is too long. Names
+// and paths are text of any bytes (byte-path.ts).
 
-/** Opens a folder only to reach what it contains, which needs no permission on the folder itself. Node does not name this flag of Linux. */
-const pathOnly = 0x200000;
 const noFollow = constants.O_NOFOLLOW ?? 0;
+/** Opens a folder only to reach what it contains. */
 const folderFlags = pathOnly | (constants.O_DIRECTORY ?? 0) | noFollow;
 export const permissionBits = 0o7777;
-
-export function toBytes(text: string): Bytes {
-  return Buffer.from(text, "utf8").toString("latin1");
-}
-
-export function toText(name: Bytes): string {
-  return Buffer.from(name, "latin1").toString("utf8");
-}
-
-/** Path of an entry of an open folder. Only its last name is not protected from links. */
-export function at(folder: number, name: Bytes): Buffer {
-  return Buffer.from(`/proc/self/fd/${folder}/${name}`, "latin1");
-}
-
-/** Path of the open folder itself. */
-export function itself(folder: number): string {
-  return `/proc/self/fd/${folder}`;
-}
 
 /** Opens a folder that is not part of a hostile tree. The caller closes it, as all that these functions open. */
 export function openRoot(path: string): number {
   return openSync(path, folderFlags);
 }
 
-/** Opens the folder at a path below an open one. Throws ENOTDIR when a link, file or pipe is on the way. */
-export function openBelow(root: number, path: Bytes): number {
+/**
+ * Opens the folder at a path below an open one, one name after the other. Throws ENOTDIR when a link, file or pipe is on the way.
+ * @param prepare is called before each folder is opened, with the open one above it; false ends the way
+ */
+export function openBelow(root: number, path: string): number;
+export function openBelow(root: number, path: string, prepare: (above: number, name: string) => boolean): number | null;
+export function openBelow(root: number, path: string, prepare?: (above: number, name: string) => boolean): number | null {
   let folder = openSync(at(root, "."), folderFlags);
   for (const name of path.split("/").filter((part) => part !== "")) {
+    const above = folder;
     try {
-      const inner = openSync(at(folder, name), folderFlags);
-      closeSync(folder);
-      folder = inner;
-    } catch (error) {
-      closeSync(folder);
-      throw error;
+      if (prepare?.(above, name) === false) return null;
+      folder = openSync(at(above, name), folderFlags);
+    } finally {
+      closeSync(above);
     }
   }
   return folder;
 }
 
 /** The same; null when there is no folder at this path. */
-export function openIfFolder(root: number, path: Bytes): number | null {
+export function openIfFolder(root: number, path: string): number | null {
   try {
     return openBelow(root, path);
   } catch (error) {
@@ -100,13 +83,13 @@ export async function withFolders<T>(paths: readonly string[], work: (...folders
 }
 
 /** Status of an entry itself; null when it does not exist. */
-export function entryIn(folder: number, name: Bytes): Stats | null {
+export function entryIn(folder: number, name: string): Stats | null {
   return lstatSync(at(folder, name), { throwIfNoEntry: false }) ?? null;
 }
 
 /** Names in an open folder, sorted. A folder that its owner may not read is opened for that moment. */
-export function namesIn(folder: number): Bytes[] {
-  const list = (): Bytes[] => readdirSync(itself(folder), { encoding: "latin1" }).sort();
+export function namesIn(folder: number): string[] {
+  const list = (): string[] => readdirSync(itself(folder), { encoding: "buffer" }).map(fromBytes).sort();
   try {
     return list();
   } catch (error) {
@@ -148,27 +131,27 @@ export function isDeletionMark(stats: Stats | null): boolean {
 }
 
 export interface RemoveOptions {
-  /** Gets what could not be removed: entries of another user, mount points. By default the first one is thrown. */
+  /** Gets each failure: entries of another user, mount points. By default the first one is thrown. */
   readonly onFailure?: (error: unknown) => void;
   /** Moves a folder elsewhere instead of entering it; false when it cannot be moved. Keeps the number of open folders small. */
-  readonly moveDeep?: (folder: number, name: Bytes) => boolean;
+  readonly moveDeep?: (folder: number, name: string) => boolean;
 }
 
 /** Folders below each other that are entered before `moveDeep` is asked. */
 const deep = 100;
 
 /** Removes an entry with all that is below it, whatever its permissions are. Never follows a link, and leaves out mount points. */
-export async function removeTree(parent: number, name: Bytes, options: RemoveOptions = {}): Promise<void> {
+export async function removeTree(parent: number, name: string, options: RemoveOptions = {}): Promise<void> {
   const pace = createPace();
   const mount = mountOf(parent);
-  const opened: { folder: number; above: number; name: Bytes; names: Bytes[] }[] = [];
+  const opened: { folder: number; above: number; name: string; names: string[] }[] = [];
   const fail = (error: unknown): void => {
     if (errno(error) === "ENOENT") return;
     if (options.onFailure === undefined) throw error;
     options.onFailure(error);
   };
 
-  function remove(above: number, entry: Bytes): void {
+  function remove(above: number, entry: string): void {
     try {
       unlinkSync(at(above, entry));
     } catch (error) {
@@ -177,7 +160,7 @@ export async function removeTree(parent: number, name: Bytes, options: RemoveOpt
     }
   }
 
-  function enter(above: number, entry: Bytes, refused: unknown): void {
+  function enter(above: number, entry: string, refused: unknown): void {
     let folder = -1;
     try {
       folder = openSync(at(above, entry), folderFlags);
@@ -219,12 +202,12 @@ export async function removeTree(parent: number, name: Bytes, options: RemoveOpt
 }
 
 /**
- * Copies a file, link or folder with what is below it to a new name: modes, times and, as root, owners. Shares the content of files where
+ * Copies a file, a link or a folder with its content to a new name: modes, times and, as root, owners. Shares the content of files where
  * the file system can. Pipes, sockets and devices are left out.
  */
-export async function copyTree(from: number, name: Bytes, to: number, copy: Bytes): Promise<void> {
+export async function copyTree(from: number, name: string, to: number, copy: string): Promise<void> {
   const pace = createPace();
-  async function visit(source: number, entry: Bytes, target: number, as: Bytes): Promise<void> {
+  async function visit(source: number, entry: string, target: number, as: string): Promise<void> {
     await pace();
     const stats = entryIn(source, entry);
     if (stats?.isFile() === true) copyFile(source, entry, target, as);
@@ -251,7 +234,7 @@ export async function copyTree(from: number, name: Bytes, to: number, copy: Byte
 }
 
 /** Copies a regular file to a new name; another program cannot redirect either side. */
-function copyFile(from: number, name: Bytes, to: number, copy: Bytes): void {
+function copyFile(from: number, name: string, to: number, copy: string): void {
   const source = openSync(at(from, name), constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = fstatSync(source);
@@ -271,12 +254,12 @@ function copyFile(from: number, name: Bytes, to: number, copy: Bytes): void {
 }
 
 /** Creates a file that did not exist, for writing. */
-export function createFile(folder: number, name: Bytes): number {
+export function createFile(folder: number, name: string): number {
   return openSync(at(folder, name), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, 0o600);
 }
 
 /** Moves an entry, including a folder of this user that is read-only. */
-export function moveEntry(from: number, name: Bytes, to: number, as: Bytes): void {
+export function moveEntry(from: number, name: string, to: number, as: string): void {
   try {
     renameSync(at(from, name), at(to, as));
   } catch (error) {

@@ -1,17 +1,17 @@
-import { type Bytes, toText } from "./folder-descriptors.ts";
+import { displayPath } from "../byte-path.ts";
 
 /** Folders that package managers fill. What lies there configures nothing but the packages. */
 const dependencyFolders = new Set(["node_modules", "bower_components", ".venv", "venv", "site-packages", "vendor", "Pods"]);
 /** Names behind a link or folder whose meaning depends on the folder's name. */
 const inside = ["x", "config", "settings.json", "tasks.json", "launch.json"];
 
-/** Finds what is never applied as generated: repository metadata at any depth, secrets, and settings that programs run. */
+/** Finds entries that are never applied as generated: repository metadata at any depth, secrets, and settings that programs run. */
 export interface GeneratedCheck {
   /** Checks one entry by its name. */
-  name(path: Bytes, kind: "file" | "link" | "folder"): void;
+  name(path: string, kind: "file" | "link" | "folder"): void;
   /** Checks a folder by the names of all that it will contain. */
-  folder(path: Bytes, names: Iterable<Bytes>): void;
-  /** What was refused, as text. */
+  folder(path: string, names: Iterable<string>): void;
+  /** Refused paths, for messages. */
   readonly refused: readonly string[];
 }
 
@@ -28,13 +28,12 @@ export function createGeneratedCheck(judgeName: (relative: string) => "secret" |
 
   return {
     name(path, kind) {
-      const text = toText(path);
-      if (isForbidden(text, kind)) refused.add(text);
+      if (isForbidden(path, kind)) refused.add(displayPath(path));
     },
     folder(path, names) {
       const found = new Set<string>();
       for (const name of names) if (/^(?:HEAD|objects|refs|commondir)$/i.test(name)) found.add(name.toLowerCase());
-      if (found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")))) refused.add(toText(path));
+      if (found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")))) refused.add(displayPath(path));
     },
     get refused() {
       return [...refused].sort();

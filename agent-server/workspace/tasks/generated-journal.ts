@@ -15,11 +15,11 @@ export type Identity = z.infer<typeof Identity>;
 
 const Attributes = z.strictObject({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-/** One change of the workspace. Paths are below the workspace, with one character for each byte. */
+/** One change of the workspace. Paths are below the workspace, of any bytes (byte-path.ts). */
 const Step = z.discriminatedUnion("kind", [
   /** Creates a folder above others, or removes it if it is empty. */
   z.strictObject({ kind: z.literal("folder"), path: z.string(), attributes: Attributes, remove: z.boolean() }),
-  /** Moves the entry `source` of the source folder to `path`; what was there is kept in the journal. */
+  /** Moves the entry `source` of the source folder to `path`; the entry that it replaces is kept in the journal. */
   z.strictObject({ kind: z.literal("put"), path: z.string(), source: z.string(), put: Identity, had: Identity.nullable() }),
   z.strictObject({ kind: z.literal("remove"), path: z.string(), had: Identity }),
   /** Changes permissions (and the owner, as root) of a folder. */
@@ -48,7 +48,7 @@ export type Plan = z.infer<typeof Plan>;
 const State = z.strictObject({
   /** `preparing`: only copies are made. `applied`: only the layer is still cleaned up. `reverted`: the workspace is as it was before. */
   status: z.enum(["preparing", "applying", "applied", "done", "reverted"]),
-  /** In a plan of copies, what is put, by step; null for other steps. Empty before `applying`. */
+  /** In a plan of copies, the entries that are put, by step; null for other steps. Empty before `applying`. */
   placed: z.array(Identity.nullable()),
 });
 export type State = z.infer<typeof State>;

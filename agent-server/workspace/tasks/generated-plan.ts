@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, fstatSync, renameSync, type Stats } from "node:fs";
 import { LancelotError } from "../../contract/errors.ts";
+import { displayPath } from "../byte-path.ts";
 import { createPace } from "../effects/tree-walk.ts";
+import { at } from "../descriptor-paths.ts";
 import {
-  at,
-  type Bytes,
   copyTree,
   entryIn,
   isDeletionMark,
@@ -13,7 +13,6 @@ import {
   openBelow,
   permissionBits,
   removeTree,
-  toText,
   unlock,
 } from "./folder-descriptors.ts";
 import type { GeneratedCheck } from "./generated-check.ts";
@@ -23,15 +22,15 @@ import { split } from "./write-to-view.ts";
 
 /** A change of the layer before it is applied. */
 export interface Cleaning {
-  readonly path: Bytes;
+  readonly path: string;
   /** `remove`: a pipe, socket, device or mark. `mode`: setuid bits. `unlink`: a hard link to a file that stays in the layer. */
   readonly kind: "remove" | "mode" | "unlink";
 }
 
 export interface Planned {
   readonly steps: Step[];
-  readonly settled: Bytes[];
-  readonly locked: { path: Bytes; mode: number }[];
+  readonly settled: string[];
+  readonly locked: { path: string; mode: number }[];
   readonly cleanings: Cleaning[];
   /** Entries that are never applied, as text. */
   readonly skipped: string[];
@@ -50,20 +49,20 @@ export async function planGenerated(
   const pace = createPace();
   const planned: Planned = { steps: [], settled: [], locked: [], cleanings: [], skipped: [], mounts: new Set() };
   const { steps, settled, locked, cleanings, skipped, mounts } = planned;
-  const links = new Map<number, { paths: Bytes[]; count: number }>();
-  const seen = new Set<Bytes>();
-  const made = new Set<Bytes>();
+  const links = new Map<number, { paths: string[]; count: number }>();
+  const seen = new Set<string>();
+  const made = new Set<string>();
 
-  const hides = (path: Bytes): boolean => (opaque.get(path) ?? []).length > 0;
+  const hides = (path: string): boolean => (opaque.get(path) ?? []).length > 0;
 
   /** Notes a folder that gets or loses entries. */
-  function changes(folder: Bytes, opened: number): void {
+  function changes(folder: string, opened: number): void {
     if (seen.has(folder)) return;
     seen.add(folder);
     noteFolder(planned, folder, opened);
   }
 
-  function noteFile(path: Bytes, stats: Stats): void {
+  function noteFile(path: string, stats: Stats): void {
     if ((stats.mode & setuidBits) !== 0) cleanings.push({ path, kind: "mode" });
     if (stats.nlink < 2) return;
     const known = links.get(stats.ino) ?? { paths: [], count: stats.nlink };
@@ -74,7 +73,7 @@ export async function planGenerated(
   const kindOf = (stats: Stats) => (stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "file");
 
   /** Looks at everything below a folder that is moved or removed as a whole. */
-  async function look(parent: number, name: Bytes, path: Bytes, isNew: boolean): Promise<void> {
+  async function look(parent: number, name: string, path: string, isNew: boolean): Promise<void> {
     await pace();
     const folder = openBelow(parent, name);
     const lock = unlock(folder, 0o500);
@@ -87,7 +86,7 @@ export async function planGenerated(
         if (stats === null) continue;
         if (!stats.isDirectory() && !stats.isFile() && !stats.isSymbolicLink()) {
           if (!isNew) continue;
-          if (!isDeletionMark(stats)) skipped.push(toText(child));
+          if (!isDeletionMark(stats)) skipped.push(displayPath(child));
           cleanings.push({ path: child, kind: "remove" });
           continue;
         }
@@ -102,7 +101,7 @@ export async function planGenerated(
   }
 
   /** Plans one entry; the folders above it are given where they exist. `hidden`: the view shows nothing of the workspace's folder. */
-  async function visit(above: number | null, below: number | null, folder: Bytes, name: Bytes, hidden: boolean): Promise<void> {
+  async function visit(above: number | null, below: number | null, folder: string, name: string, hidden: boolean): Promise<void> {
     await pace();
     const path = folder === "" ? name : `${folder}/${name}`;
     const now = above === null ? null : entryIn(above, name);
@@ -121,7 +120,7 @@ export async function planGenerated(
     if (now.isDirectory()) await look(above, name, path, true);
     else if (now.isFile()) noteFile(path, now);
     else if (!now.isSymbolicLink()) {
-      skipped.push(toText(path));
+      skipped.push(displayPath(path));
       return;
     }
     if (was !== null && below !== null) await judgeRemoval(below, name, path, was);
@@ -129,7 +128,7 @@ export async function planGenerated(
     steps.push({ kind: "put", path, source: path, put: identityOf(now), had: was === null ? null : identityOf(was) });
   }
 
-  async function merge(above: number, below: number, folder: Bytes, name: Bytes, now: Stats, was: Stats): Promise<void> {
+  async function merge(above: number, below: number, folder: string, name: string, now: Stats, was: Stats): Promise<void> {
     const path = folder === "" ? name : `${folder}/${name}`;
     const start = { steps: steps.length, settled: settled.length, skipped: skipped.length, locked: locked.length };
     settled.push(path);
@@ -158,20 +157,20 @@ export async function planGenerated(
   }
 
   /** True when the layer replaces all that a folder of the workspace contains, so that the whole folder can be moved instead. */
-  function isReplaced(path: Bytes, known: readonly Bytes[], start: { steps: number; settled: number; skipped: number }): boolean {
-    // What is skipped stays in the workspace, and a deletion mark must not be moved there.
+  function isReplaced(path: string, known: readonly string[], start: { steps: number; settled: number; skipped: number }): boolean {
+    // Skipped entries stay in the workspace, and a deletion mark must not be moved there.
     if (known.length === 0 || skipped.length > start.skipped || settled.length > start.settled + 1) return false;
-    const replaced = new Set<Bytes>();
+    const replaced = new Set<string>();
     for (const step of steps.slice(start.steps)) if (step.kind === "put" && step.had !== null) replaced.add(step.path);
     return known.every((name) => replaced.has(`${path}/${name}`));
   }
 
-  async function judgeRemoval(below: number, name: Bytes, path: Bytes, was: Stats): Promise<void> {
+  async function judgeRemoval(below: number, name: string, path: string, was: Stats): Promise<void> {
     check.name(path, kindOf(was));
     if (was.isDirectory()) await look(below, name, path, false);
   }
 
-  async function remove(below: number, folder: Bytes, name: Bytes, path: Bytes, was: Stats): Promise<void> {
+  async function remove(below: number, folder: string, name: string, path: string, was: Stats): Promise<void> {
     await judgeRemoval(below, name, path, was);
     changes(folder, below);
     steps.push({ kind: "remove", path, had: identityOf(was) });
@@ -181,13 +180,13 @@ export async function planGenerated(
   async function start(path: string): Promise<void> {
     const { above, name } = split(path);
     const opened: number[] = [];
-    const open = (folder: number, inner: Bytes): number => {
+    const open = (folder: number, inner: string): number => {
       const found = openBelow(folder, inner);
       opened.push(found);
       return found;
     };
     try {
-      let [layerFolder, workspaceFolder, hidden, folder]: [number | null, number | null, boolean, Bytes] = [layer, workspace, false, ""];
+      let [layerFolder, workspaceFolder, hidden, folder]: [number | null, number | null, boolean, string] = [layer, workspace, false, ""];
       const missing: Step[] = [];
       mounts.add(mountOf(workspace));
       for (const part of above.split("/").filter((one) => one !== "")) {
@@ -222,7 +221,7 @@ export async function planGenerated(
 }
 
 /** Notes the mount of a folder of the workspace, and that it is read-only. */
-export function noteFolder({ locked, mounts }: Pick<Planned, "locked" | "mounts">, path: Bytes, folder: number): void {
+export function noteFolder({ locked, mounts }: Pick<Planned, "locked" | "mounts">, path: string, folder: number): void {
   mounts.add(mountOf(folder));
   const { mode, uid } = fstatSync(folder);
   if (uid !== 0 && uid === process.getuid?.() && (mode & 0o300) !== 0o300) locked.push({ path, mode: mode & permissionBits });
@@ -231,7 +230,7 @@ export function noteFolder({ locked, mounts }: Pick<Planned, "locked" | "mounts"
 /** Removes entries from the layer that are never applied. */
 export async function cleanLayer(layer: number, cleanings: readonly Cleaning[]): Promise<void> {
   for (const { path, kind } of cleanings) {
-    const { above, name } = splitBytes(path);
+    const { above, name } = folderAndName(path);
     const folder = openBelow(layer, above);
     const lock = unlock(folder, 0o700);
     try {
@@ -251,7 +250,7 @@ export async function cleanLayer(layer: number, cleanings: readonly Cleaning[]):
   }
 }
 
-export function splitBytes(path: Bytes): { above: Bytes; name: Bytes } {
+export function folderAndName(path: string): { above: string; name: string } {
   const slash = path.lastIndexOf("/");
   return { above: path.slice(0, Math.max(0, slash)), name: path.slice(slash + 1) };
 }

@@ -2,35 +2,24 @@ import { createHash } from "node:crypto";
 import { chmodSync, chownSync, closeSync, fstatSync, lstatSync, mkdirSync, rmdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { diskPath, displayPath } from "../byte-path.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno } from "../file-errors.ts";
-import {
-  at,
-  type Bytes,
-  copyTree,
-  entryIn,
-  itself,
-  moveEntry,
-  openIfFolder,
-  permissionBits,
-  removeTree,
-  toText,
-  unlock,
-  withFolders,
-} from "./folder-descriptors.ts";
+import { at, itself } from "../descriptor-paths.ts";
+import { copyTree, entryIn, moveEntry, openIfFolder, permissionBits, removeTree, unlock, withFolders } from "./folder-descriptors.ts";
 import { type Identity, identityOf, isSame, keptFolder, type Plan, type Step } from "./generated-journal.ts";
-import { splitBytes } from "./generated-plan.ts";
+import { folderAndName } from "./generated-plan.ts";
 
 /** An entry by its open folder. */
 interface Place {
   readonly folder: number;
-  readonly name: Bytes;
+  readonly name: string;
 }
 
 /** One step with its open folders. */
 interface Opened {
   readonly index: number;
-  readonly path: Bytes;
+  readonly path: string;
   /** Where the step changes the workspace. */
   readonly target: Place;
   /** What a put moves there; in a plan of copies, its copy next to the place. */
@@ -56,7 +45,7 @@ async function forEachStep(
 ): Promise<void> {
   const pace = createPace();
   await withFolders([plan.lower, plan.source, join(journal, keptFolder)], async (workspace, sources, kept) => {
-    const group: { path: Bytes | null; sourcePath: Bytes | null; target: number | null; source: number | null; lock: () => void } = {
+    const group: { path: string | null; sourcePath: string | null; target: number | null; source: number | null; lock: () => void } = {
       path: null,
       sourcePath: null,
       target: null,
@@ -72,8 +61,8 @@ async function forEachStep(
     try {
       for (const { step, index } of reverse ? order.toReversed() : order) {
         await pace();
-        const { above, name } = splitBytes(step.path);
-        const origin = splitBytes(step.kind === "put" ? step.source : step.path);
+        const { above, name } = folderAndName(step.path);
+        const origin = folderAndName(step.kind === "put" ? step.source : step.path);
         if (group.path !== above || group.sourcePath !== origin.above) {
           leave();
           Object.assign(group, { path: above, sourcePath: origin.above });
@@ -109,7 +98,7 @@ async function forEachStep(
   });
 }
 
-/** Copies what will be put, and what will be replaced, when renaming does not work. @returns the copies, by step */
+/** Copies the entries that will be put or replaced, when renaming does not work. @returns the copies, by step */
 export async function prepareCopies(journal: string, plan: Plan): Promise<(Identity | null)[]> {
   const placed: (Identity | null)[] = plan.steps.map(() => null);
   await forEachStep(
@@ -129,7 +118,7 @@ export async function prepareCopies(journal: string, plan: Plan): Promise<(Ident
   return placed;
 }
 
-/** Does all steps by renaming. @throws LancelotError `conflict`, `denied` when the workspace is not what was planned for */
+/** Does all steps by renaming. @throws LancelotError `conflict`, `denied` when the workspace differs from the plan */
 export async function doSteps(journal: string, plan: Plan): Promise<void> {
   await forEachStep(
     { journal, plan },
@@ -173,15 +162,15 @@ export async function revertSteps(journal: string, plan: Plan, placed: readonly 
       }
       if (entryIn(old.folder, old.name) !== null && step.had !== null) {
         if (entryIn(target.folder, target.name) === null) move(old, target, step.had);
-        else conflicts.push(toText(path));
+        else conflicts.push(displayPath(path));
       }
       if (!plan.copies) return;
       for (const copy of [origin, old]) await removeTree(copy.folder, copy.name);
-      if (!conflicts.includes(toText(path))) await removeTree(kept.folder, kept.name);
+      if (!conflicts.includes(displayPath(path))) await removeTree(kept.folder, kept.name);
     },
     (step, index) => {
       // A missing folder is usually one that the steps create, so that this one was not done.
-      if ((step.kind === "put" || step.kind === "remove") && wasDone(journal, plan, step, index)) conflicts.push(toText(step.path));
+      if ((step.kind === "put" || step.kind === "remove") && wasDone(journal, plan, step, index)) conflicts.push(displayPath(step.path));
     },
   );
   return conflicts;
@@ -193,9 +182,9 @@ function wasDone(journal: string, plan: Plan, step: Step, index: number): boolea
   return step.kind === "put" && !plan.copies && !exists(plan.source, step.source);
 }
 
-function exists(root: string, path: Bytes): boolean {
+function exists(root: string, path: string): boolean {
   try {
-    return lstatSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")]), { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(diskPath(`${root}/${path}`), { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
   }
@@ -229,14 +218,14 @@ export async function lockFolders(plan: Plan): Promise<void> {
   });
 }
 
-function expect(target: Place, had: Identity | null, path: Bytes): void {
+function expect(target: Place, had: Identity | null, path: string): void {
   const now = entryIn(target.folder, target.name);
   if (now === null ? had === null : had !== null && isSame(now, had)) return;
-  throw new LancelotError("conflict", `${toText(path)} was changed by another program in the meantime. It was not overwritten.`);
+  throw new LancelotError("conflict", `${displayPath(path)} was changed by another program in the meantime. It was not overwritten.`);
 }
 
 function refuse(step: Step): never {
-  throw new LancelotError("denied", `A folder above ${toText(step.path)} became a link, or no longer exists. Nothing was changed.`);
+  throw new LancelotError("denied", `A folder above ${displayPath(step.path)} became a link, or no longer exists. Nothing was changed.`);
 }
 
 /** Moves an entry, and gives a read-only folder its permissions again, also those that an interrupted move left it with. */
@@ -281,7 +270,7 @@ function setAttributes({ folder, name }: Place, from: { mode: number }, to: { mo
 }
 
 /** Not random: the next host must find the copies again. */
-function temporaryName(journal: string, index: number, use: string): Bytes {
+function temporaryName(journal: string, index: number, use: string): string {
   const hash = createHash("sha256")
     .update(`${basename(journal)} ${index} ${use}`)
     .digest("hex");

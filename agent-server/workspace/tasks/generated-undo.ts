@@ -1,7 +1,8 @@
 import { closeSync, type Stats } from "node:fs";
-import { type Bytes, entryIn, mountOf, openIfFolder, toText } from "./folder-descriptors.ts";
+import { displayPath } from "../byte-path.ts";
+import { entryIn, mountOf, openIfFolder } from "./folder-descriptors.ts";
 import { type Identity, identityOf, isSame, type Plan, type Step } from "./generated-journal.ts";
-import { attributesOf, noteFolder, type Planned, splitBytes } from "./generated-plan.ts";
+import { attributesOf, noteFolder, type Planned, folderAndName } from "./generated-plan.ts";
 
 /**
  * Plans the reversal of steps, as far as the workspace still has what they left.
@@ -19,14 +20,14 @@ export function planUndo(
   const steps: Step[] = [];
   const conflicts: string[] = [];
   const noted: Pick<Planned, "locked" | "mounts"> = { locked: [], mounts: new Set([mountOf(workspace)]) };
-  const seen = new Set<Bytes>();
+  const seen = new Set<string>();
   /** Folders that an earlier step creates. */
-  const created = new Set<Bytes>();
+  const created = new Set<string>();
   for (const [index, step] of [...done.entries()].toReversed()) {
-    const { above, name } = splitBytes(step.path);
+    const { above, name } = folderAndName(step.path);
     const folder = openIfFolder(workspace, above);
     if (folder === null && !created.has(above)) {
-      if (step.kind === "put" || step.kind === "remove") conflicts.push(toText(step.path));
+      if (step.kind === "put" || step.kind === "remove") conflicts.push(displayPath(step.path));
       continue;
     }
     try {
@@ -35,7 +36,7 @@ export function planUndo(
       const source = String(index);
       const now = folder === null ? null : entryIn(folder, name);
       const reversed = reverse(step, source, { now, was: entryIn(kept, source), put: placed[index] ?? null });
-      if (reversed === "conflict") conflicts.push(toText(step.path));
+      if (reversed === "conflict") conflicts.push(displayPath(step.path));
       else if (reversed !== null) steps.push(reversed);
       if (step.kind === "folder" && step.remove) created.add(step.path);
     } finally {

@@ -5,9 +5,8 @@ import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno, fileError } from "../file-errors.ts";
+import { at } from "../descriptor-paths.ts";
 import {
-  at,
-  type Bytes,
   entryIn,
   isDeletionMark,
   isFolder,
@@ -27,7 +26,7 @@ import { type RevertScope, setAttributes, split } from "./write-to-view.ts";
 const asked = 3;
 
 /** Folders of a layer that show nothing of the workspace, with the names that they hide; none for a folder that only the layer had. */
-export type OpaqueFolders = ReadonlyMap<Bytes, readonly Bytes[]>;
+export type OpaqueFolders = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Finds the opaque folders of the layer: those above the paths and those below them. Their mark is an extended attribute, which Node cannot
@@ -37,10 +36,10 @@ export type OpaqueFolders = ReadonlyMap<Bytes, readonly Bytes[]>;
  */
 export async function findOpaque({ lower, upper, merged }: LayerFolders, paths: readonly string[]): Promise<OpaqueFolders> {
   const pace = createPace();
-  const found = new Map<Bytes, readonly Bytes[]>();
+  const found = new Map<string, readonly string[]>();
   await withFolders([lower, upper, merged], async (workspace, layer, view) => {
     /** Looks at one folder; false when either side has none. */
-    function look(path: Bytes): boolean {
+    function look(path: string): boolean {
       const opened = [openIfFolder(workspace, path), openIfFolder(layer, path)];
       try {
         const [below, above] = opened;
@@ -61,7 +60,7 @@ export async function findOpaque({ lower, upper, merged }: LayerFolders, paths: 
       }
     }
 
-    async function lookBelow(path: Bytes): Promise<void> {
+    async function lookBelow(path: string): Promise<void> {
       await pace();
       if (!look(path)) return;
       const folder = openBelow(layer, path);
@@ -134,7 +133,7 @@ interface Uncovering {
 }
 
 /** Makes no folder above the path hide the workspace's entries other than by a mark for each. */
-async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: Bytes, path: string): Promise<void> {
+async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: string, path: string): Promise<void> {
   const parts = above.split("/").filter((part) => part !== "");
   for (let depth = 1; depth <= parts.length; depth += 1) {
     const folder = parts.slice(0, depth).join("/");
@@ -166,7 +165,7 @@ async function uncover({ layer, workspace, opaque, marks }: Uncovering, above: B
 }
 
 /** Removes the mark of an opaque folder that hides nothing, so that it will show what the workspace gets there. */
-export async function uncoverFolder(layer: number, path: Bytes): Promise<void> {
+export async function uncoverFolder(layer: number, path: string): Promise<void> {
   const slash = path.lastIndexOf("/");
   const name = path.slice(slash + 1);
   const parent = openIfFolder(layer, path.slice(0, Math.max(0, slash)));
@@ -183,7 +182,12 @@ export async function uncoverFolder(layer: number, path: Bytes): Promise<void> {
 }
 
 /** Replaces a folder or the mark of its deletion by a folder without the opaque mark. `finish` adds to it before it takes the place. */
-async function renew(parent: number, name: Bytes, like: Stats, finish: (made: number, written: ReadonlySet<Bytes>) => void): Promise<void> {
+async function renew(
+  parent: number,
+  name: string,
+  like: Stats,
+  finish: (made: number, written: ReadonlySet<string>) => void,
+): Promise<void> {
   const pace = createPace();
   const fresh = freshName(name);
   const old = openIfFolder(parent, name);
@@ -209,18 +213,18 @@ async function renew(parent: number, name: Bytes, like: Stats, finish: (made: nu
 }
 
 /** Not random: after a crash, the next call finds the new folder again. */
-function freshName(name: Bytes): Bytes {
+function freshName(name: string): string {
   return `.lancelot-${createHash("sha256").update(name).digest("hex").slice(0, 16)}.tmp`;
 }
 
 /** Gives a new folder its place after a crash between the removal of the old one and that. */
-function restoreFresh(parent: number, name: Bytes): void {
+function restoreFresh(parent: number, name: string): void {
   const fresh = freshName(name);
   if (entryIn(parent, name) === null && entryIn(parent, fresh) !== null) renameSync(at(parent, fresh), at(parent, name));
 }
 
 /** Removes the folders above a path that are empty in the layer and equal to the workspace's. */
-function prune(layer: number, workspace: number, above: Bytes, opaque: OpaqueFolders): void {
+function prune(layer: number, workspace: number, above: string, opaque: OpaqueFolders): void {
   const parts = above.split("/").filter((part) => part !== "");
   for (let depth = parts.length; depth > 0; depth -= 1) {
     const path = parts.slice(0, depth).join("/");
@@ -230,7 +234,7 @@ function prune(layer: number, workspace: number, above: Bytes, opaque: OpaqueFol
 }
 
 /** Removes one empty folder that the workspace shows equally; false when it stays. */
-export function removeIfEqual(layer: number, workspace: number, above: Bytes, name: Bytes, hides: boolean): boolean {
+export function removeIfEqual(layer: number, workspace: number, above: string, name: string, hides: boolean): boolean {
   const opened = [openIfFolder(layer, above), openIfFolder(workspace, above)];
   try {
     const [parent, other] = opened;
@@ -255,7 +259,7 @@ export function removeIfEqual(layer: number, workspace: number, above: Bytes, na
 
 /** Creates marks of deleted entries. */
 interface Marks {
-  put(folder: number, name: Bytes): void;
+  put(folder: number, name: string): void;
   close(): void;
 }
 

@@ -37,10 +37,10 @@ export interface LayerFolders {
 }
 
 /**
- * Lists what differs between the workspace and the view of a task, folders before their content. The cost grows with what was written and
+ * Lists what differs between the workspace and the view of a task, folders before their content. The cost grows with the size of the layer and
  * with the content of deleted folders, whose entries are listed one by one. Files that were written with the content they had are no change.
  *
- * The upper layer has what was written, and a character device 0:0 for each deleted entry. A folder that was removed and created again
+ * The upper layer has the written entries, and a character device 0:0 for each deleted entry. A folder that was removed and created again
  * hides what the workspace has in its place. Its mark is an extended attribute, which Node cannot read, so the view is asked for one name
  * that only the workspace has.
  * @param onUnchanged receives files and links that were written but equal the workspace's: their copies hide what the user changes later

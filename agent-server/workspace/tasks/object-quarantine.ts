@@ -92,7 +92,7 @@ async function openPrivate(git: Git, folder: string, signal: AbortSignal): Promi
   return gitOf({ gitDir, commonDir: gitDir, workTree: folder }, folder, signal, maxAllocation);
 }
 
-/** Lists what is reachable from the tips alone, and fails for what is missing. */
+/** Lists the objects that only the tips reach, and fails for a missing one. */
 async function newObjects(git: Git, range: string): Promise<string[]> {
   const listed = await git.run("rev-list", ["--objects", "--no-object-names", "--stdin"], undefined, { input: range, quietMs });
   return listed.split("\n").filter((hash) => hash !== "");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Change } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { diskPath } from "../byte-path.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { Changes } from "../changes/types.ts";
 import type { WholeContent } from "../changes/whole-changes.ts";
 import { storeEntry } from "../checkpoints/checkpoint-entries.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";

@@ -21,9 +21,9 @@ const quietMs = 120_000;
 
 /** What a task's commands did to the repository in their view. It can be stored as JSON until it is imported. */
 export interface RepositoryWork {
-  /** What can be imported. */
+  /** Refs that can be imported. */
   readonly refs: readonly RefChange[];
-  /** What cannot. */
+  /** Refs that cannot, with reasons. */
   readonly refused: readonly RefRefusal[];
   /** The commits that `refs` add, newest first. */
   readonly commits: readonly NewCommit[];
@@ -43,7 +43,7 @@ export interface ReadWorkOptions {
   readonly base: RefState;
   /** The repository's common `.git` folder as the open view shows it. No command can replace a folder above it. */
   readonly merged: string;
-  /** The same folder in the layer with what was written; it may not exist. */
+  /** The same folder in the layer; it may not exist. */
   readonly upper: string;
   readonly signal: AbortSignal;
   readonly limits?: ImportLimits;
@@ -113,7 +113,7 @@ function readIndex(folder: UntrustedFolder): Buffer | null {
   }
 }
 
-/** Hashes of every ref: what is reachable from them exists. */
+/** Hashes of every ref: all objects that they reach exist. */
 export async function knownHashes(git: Git, real: RefState): Promise<string[]> {
   const listed = await git.run("for-each-ref", ["--format=%(objectname)"]);
   return [...listed.split("\n").filter((hash) => hash !== ""), ...(real.head.commit === null ? [] : [real.head.commit])];

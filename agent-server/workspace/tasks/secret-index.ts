@@ -1,23 +1,31 @@
-import { type BigIntStats, lstatSync, realpathSync, type Stats } from "node:fs";
+import { type BigIntStats, lstatSync, type Stats } from "node:fs";
 import { posix, relative, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
+import { diskPath, displayPath } from "../byte-path.ts";
 import { createPace, isRacy } from "../effects/tree-walk.ts";
 import { errno } from "../file-errors.ts";
 import { isBelow } from "../git/git-repository.ts";
-import { type FolderEntry, readEntries } from "./folder-entries.ts";
+import { filesIn, type FolderEntry, readEntries, readInodes, type Rest, statOf, targetOf } from "./folder-entries.ts";
 
 /** Secret files, relative to the workspace with forward slashes, sorted. */
 export interface SecretPaths {
   readonly files: readonly string[];
   /** Hidden as a whole: folders that contain nothing but secrets, and folders whose content cannot be read or named. */
   readonly folders: readonly string[];
+  /** Secret files that the query lets commands read, so they are in neither list. */
+  readonly readable: readonly string[];
 }
 
 export interface SecretIndexDeps {
   /** Absolute and resolved. */
   readonly workspace: string;
-  readonly governance: Pick<Governance, "judgeName" | "resolvePath">;
+  /**
+   * True when `workspace` is the layer of a task, which has the files that its commands wrote. A folder that a command closed is left out
+   * then, because no other command can read it either, and so is a secret file that no command line can name.
+   */
+  readonly isLayer?: boolean;
+  readonly governance: Pick<Governance, "judgeName" | "resolvePath" | "isSecretFile">;
   /** Absolute folders that commands never see. */
   readonly hidden: readonly string[];
   /** Milliseconds, as file times. */
@@ -43,8 +51,6 @@ export interface SecretIndex {
 
 const entriesPerCheck = 64;
 const quiet = { throwIfNoEntry: false } as const;
-
-type Rest = () => Promise<void> | undefined;
 
 interface SecretFile extends FolderEntry {
   /** Null when it does not exist any more. */
@@ -81,7 +87,7 @@ interface Folder extends FolderEntry {
 }
 
 export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
-  const { workspace, governance, hidden, now } = deps;
+  const { workspace, governance, hidden, now, isLayer = false } = deps;
   const roots = new Map<string, Folder>();
   /** Secret files that were found before. */
   const remembered = new Map<string, Inode>();
@@ -101,20 +107,21 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   const pathOf = (place: string) => relative(workspace, place).split(sep).join("/");
 
   /** Reads the content where the rule depends on it. A name that the path policy refuses counts as secret. */
-  function isSecret(place: string | Buffer): boolean {
-    if (typeof place !== "string") return true;
+  function isSecret({ path, place }: FolderEntry): boolean {
+    if (place.includes("\0")) return true;
+    if (isLayer) return governance.isSecretFile(path, place);
     const resolved = governance.resolvePath(place);
     return !resolved.ok || resolved.sensitive === "secret";
   }
 
   function inspect(file: SecretFile): void {
-    file.stats = lstatSync(file.place, { bigint: true, throwIfNoEntry: false }) ?? null;
+    file.stats = statOf(file);
     if (file.stats === null) return;
     const { dev, ino, ctimeNs, ctimeMs, size } = file.stats;
     const stamp = `${dev}:${ino}:${ctimeNs}:${size}`;
     if (stamp === file.stamp) return;
     const racy = isRacy({ ctimeMs: Number(ctimeMs) }, now());
-    file.secret = isSecret(file.place);
+    file.secret = isSecret(file);
     file.stamp = racy ? "" : stamp;
   }
 
@@ -140,7 +147,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   function update(folder: Folder, rest: Rest): Promise<void> | undefined {
     let stats: Stats | undefined;
     try {
-      stats = lstatSync(folder.place, quiet);
+      stats = lstatSync(diskPath(folder.place), quiet);
     } catch (error) {
       // The folder above allows no access to its entries, so nothing in it can be mounted over.
       if (errno(error) !== "ENOTDIR") close(folder.above ?? folder);
@@ -196,13 +203,17 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
   async function collect(tops: readonly Folder[], isReadable: SecretQuery["isReadable"], rest: Rest): Promise<SecretPaths> {
     const files = new Set<string>();
     const folders = new Set<string>();
+    const readableFiles = new Set<string>();
     const found = new Map<string, Inode>();
     const targets: { readonly path: string; readonly stats: BigIntStats }[] = [];
     const shown: Folder[] = [];
     const hide = (folder: Folder): void => {
       let at = folder;
       while (!at.named && at.above !== null) at = at.above;
-      if (at.above === null) throw tooWide(folder, at);
+      if (at.above === null) {
+        if (isLayer) return;
+        throw tooWide(folder, at);
+      }
       folders.add(at.path);
     };
     const mask = (file: FolderEntry, folder: Folder): unknown => (file.named ? files.add(file.path) : hide(folder));
@@ -216,7 +227,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
     const visit = (folder: Folder, isHidden: boolean): void => {
       // A top folder that is gone cannot be judged.
       if (folder.stats === null && folder.above !== null) return;
-      if (folder.stats === null || !folder.readable) return hide(folder);
+      if (folder.stats === null || !folder.readable) return isLayer ? undefined : hide(folder);
       const whole = isHidden || (folder.whole && !hasReadable(folder));
       if (!whole) shown.push(folder);
       else if (!isHidden) hide(folder);
@@ -230,19 +241,33 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
           // At this path it was secret before, so its content has changed.
           remembered.delete(key);
         }
+        if (file.secret && file.named && isReadable(file.path)) readableFiles.add(file.path);
       }
       for (const link of folder.links) maskTarget(link);
       for (const child of folder.folders) visit(child, whole);
     };
     const maskTarget = (link: FolderEntry): void => {
       const target = targetOf(link);
-      if (target === null || isReadable(link.path) || isReadable(pathOf(target.place))) return;
-      const outside = !tops.some(({ place }) => isBelow(String(place), target.place));
+      if (target === null) return;
+      const outside = !tops.some(({ place }) => isBelow(place, target.place));
       const seen = outside || hidden.some((folder) => isBelow(folder, target.place));
       // A link to a folder above itself shows nothing that is not judged anyway.
-      if (seen || isBelow(target.place, String(link.place)) || !isSecret(link.place)) return;
-      if (target.stats.isDirectory()) folders.add(pathOf(target.place));
-      else targets.push({ path: pathOf(target.place), stats: target.stats });
+      if (seen || isBelow(target.place, link.place) || !isSecret(link)) return;
+      const path = pathOf(target.place);
+      const isFolder = target.stats.isDirectory();
+      if (isReadable(link.path) || isReadable(path)) {
+        if (!isFolder) readableFiles.add(path);
+      } else if (path.includes("\0")) hideFolderOf(target.place);
+      else if (isFolder) folders.add(path);
+      else targets.push({ path, stats: target.stats });
+    };
+    const hideFolderOf = (place: string): void => {
+      const inside = (all: readonly Folder[]): Folder | undefined => {
+        const folder = all.find((one) => isBelow(one.place, place));
+        return folder === undefined ? undefined : (inside(folder.folders) ?? folder);
+      };
+      const folder = inside(tops);
+      if (folder !== undefined) hide(folder);
     };
     for (const top of tops) visit(top, false);
     for (const { path, stats } of targets) {
@@ -267,7 +292,7 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
         }
       } catch (error) {
         if (errno(error) === null) throw error;
-        if (errno(error) !== "ENOENT") hide(folder);
+        if (errno(error) !== "ENOENT" && !isLayer) hide(folder);
       }
     }
     for (const key of gone.keys()) remembered.delete(key);
@@ -276,7 +301,11 @@ export function createSecretIndex(deps: SecretIndexDeps): SecretIndex {
       for (let at = posix.dirname(path); at !== "." && at !== ".."; at = posix.dirname(at)) if (folders.has(at)) return false;
       return true;
     };
-    return { files: [...files].filter(shownStill).sort(), folders: [...folders].filter(shownStill).sort() };
+    return {
+      files: [...files].filter(shownStill).sort(),
+      folders: [...folders].filter(shownStill).sort(),
+      readable: [...readableFiles].sort(),
+    };
   }
 
   return {
@@ -302,39 +331,12 @@ function close(folder: Folder): void {
 /** With the time of creation, because file systems give the inode number of a deleted file to the next one. */
 const keyOf = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
 
-async function readInodes(folder: Folder, rest: Rest): Promise<Float64Array> {
-  const inodes: number[] = [];
-  for (const { place, kind } of readEntries(folder)) {
-    if (kind !== "file") continue;
-    const turn = rest();
-    if (turn !== undefined) await turn;
-    inodes.push(lstatSync(place, { throwIfNoEntry: false })?.ino ?? 0);
-  }
-  return Float64Array.from(inodes);
-}
-
-function filesIn(folder: Folder): [FolderEntry, BigIntStats | null][] {
-  return readEntries(folder)
-    .filter(({ kind }) => kind === "file")
-    .map((entry) => [entry, lstatSync(entry.place, { bigint: true, throwIfNoEntry: false }) ?? null]);
-}
-
-function targetOf(link: FolderEntry): { place: string; stats: BigIntStats } | null {
-  try {
-    const place = realpathSync(link.place);
-    return { place, stats: lstatSync(place, { bigint: true }) };
-  } catch {
-    // It leads nowhere.
-    return null;
-  }
-}
-
 function tooWide(folder: Folder, top: Folder): LancelotError {
   const where = folder === top ? "In the top folder of the workspace" : `In ${folder.path}`;
   return new LancelotError(
     "unavailable",
     folder.readable && folder.stats !== null
       ? `${where}, a secret file has a name that is not UTF-8 or too long, so it cannot be hidden from commands. Rename it.`
-      : `The folder ${String(folder.place)} cannot be read, so its secret files cannot be hidden from commands. Check its permissions.`,
+      : `The folder ${displayPath(folder.place)} cannot be read, so its secret files cannot be hidden from commands. Check its permissions.`,
   );
 }

@@ -8,7 +8,7 @@ import { createLease, type Storage } from "../../storage/storage.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno, fileError } from "../file-errors.ts";
-import { type Bytes, entryIn, mountOf, namesIn, openBelow, toBytes, unlock, withFolders } from "./folder-descriptors.ts";
+import { entryIn, mountOf, namesIn, openBelow, unlock, withFolders } from "./folder-descriptors.ts";
 import { unfinishedJournals } from "./generated-journal.ts";
 import { createTaskTrash } from "./task-trash.ts";
 
@@ -31,7 +31,7 @@ export interface TaskFolder {
   readonly lastUsed: Date;
 }
 
-/** The folders that keep what tasks wrote and what was not accepted yet: `<data folder>/tasks/<workspace>/<quest id>`. */
+/** The folders that keep the files of tasks until they are accepted: `<data folder>/tasks/<workspace>/<quest id>`. */
 export interface TaskFolders {
   /** The folder of a quest; it may not exist. @throws LancelotError `invalid_params` for an id that is no plain name */
   folderOf(questId: string): string;
@@ -41,7 +41,7 @@ export interface TaskFolders {
    */
   use(questId: string): { readonly folder: string; release(): void };
   /**
-   * Removes the folder of a quest. What is in it is deleted in the background.
+   * Removes the folder of a quest. Its content is deleted in the background.
    * @throws LancelotError `conflict` while it is in use, or before `recoverGenerated` ended what a dead host left unfinished there
    */
   remove(questId: string): void;
@@ -233,7 +233,7 @@ function statFolder(folder: string): Stats | null {
 async function sizeOf(path: string): Promise<number> {
   const pace = createPace();
   let bytes = 0;
-  const opened: { folder: number; names: Bytes[]; lock: () => void }[] = [];
+  const opened: { folder: number; names: string[]; lock: () => void }[] = [];
   const enter = (folder: number): void => {
     try {
       const lock = unlock(folder, 0o500);
@@ -247,7 +247,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     await withFolders([dirname(path)], async (above) => {
       const mount = mountOf(above);
-      enter(openBelow(above, toBytes(path.slice(dirname(path).length + 1))));
+      enter(openBelow(above, path.slice(dirname(path).length + 1)));
       for (let last = opened.at(-1); last !== undefined; last = opened.at(-1)) {
         await pace();
         const name = last.names.pop();

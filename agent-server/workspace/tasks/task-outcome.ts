@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Change } from "../../contract/changes.ts";
 import type { Governance } from "../../governance/governance.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { Changes } from "../changes/types.ts";
 import type { ChangeStore } from "../changes/change-store.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
 import type { WorkspaceFiles } from "../workspace-files.ts";
@@ -31,7 +31,7 @@ export interface TaskOutcome {
   readonly special: readonly string[];
   /** Every path that the layer proposes, also those whose change was proposed before. */
   readonly held: readonly string[];
-  /** What was done to the workspace's own repository and is not imported yet. */
+  /** Work in the workspace's own repository that is not imported yet. */
   readonly work: RepositoryWork | null;
 }
 
@@ -134,8 +134,8 @@ function cautionOf(governance: Pick<Governance, "evaluate" | "obeyed">, workspac
 }
 
 /**
- * The order of proposals: a review goes from the last to the first, so deleted folders come first, and what was in them later. A created
- * folder with content is left out, because its content creates it.
+ * The order of proposals: a review goes from the last to the first, so deleted folders come first, and their content later. A created folder
+ * with content is left out, because its content creates it.
  * @param all the changes of every class
  */
 function inReviewOrder(changes: readonly LayerChange[], all: readonly LayerChange[]): LayerChange[] {

@@ -14,7 +14,7 @@ import { workspaceLayer } from "./workspace-layer.ts";
 /** Who asks, and for which task. */
 export interface RestOf {
   readonly questId: string;
-  /** The receipt of what is done. */
+  /** The receipt of the action. */
   readonly receiptId: string;
   readonly signal: AbortSignal;
 }

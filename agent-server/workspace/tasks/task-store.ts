@@ -1,13 +1,12 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { GeneratedGroup, TaskLeft } from "../../contract/changes.ts";
 import type { RefState } from "../git/ref-state.ts";
-import type { Bytes } from "./folder-descriptors.ts";
 import type { OpaqueFolders } from "./layer-drop.ts";
 import type { RepositoryWork } from "./repository-work.ts";
 
 /** Generated files of a task that are not in the workspace yet. */
 export interface GeneratedFiles {
-  /** What is applied: files and folders that are in no other one of these. */
+  /** Files and folders to apply; none is in another one. */
   readonly paths: readonly string[];
   /** For the review: how many files each folder gets, loses and has changed, largest first. */
   readonly groups: readonly GeneratedGroup[];
@@ -27,7 +26,7 @@ export interface PendingWork {
 export interface TaskRest {
   readonly generated: GeneratedFiles | null;
   readonly repository: PendingWork | null;
-  /** Folders of the layer that hide the workspace's, for what is applied or dropped later. */
+  /** Folders of the layer that hide the workspace's, needed when their content is applied or dropped. */
   readonly opaque: OpaqueFolders;
 }
 
@@ -94,7 +93,7 @@ export function createTaskStore(storage: Storage, workspace: string, now: () => 
       return {
         generated: row.generated === null ? null : (JSON.parse(row.generated) as GeneratedFiles),
         repository: row.repository === null ? null : (JSON.parse(row.repository) as PendingWork),
-        opaque: new Map(JSON.parse(row.opaque) as [Bytes, readonly Bytes[]][]),
+        opaque: new Map(JSON.parse(row.opaque) as [string, readonly string[]][]),
       };
     },
     quests: () => (all.all(workspace) as { questId: string }[]).map(({ questId }) => questId),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { moveEntry, removeTree, toBytes, withFolders } from "./folder-descriptors.ts";
+import { moveEntry, removeTree, withFolders } from "./folder-descriptors.ts";
 
 /** Deletes folders in the background, in an order that a crash cannot break: first they are moved to the trash as a whole. */
 export interface TaskTrash {
@@ -25,7 +25,7 @@ export function createTaskTrash(folder: string): TaskTrash {
       for (let names = readdirSync(folder); names.some((name) => !stuck.has(name)); names = readdirSync(folder)) {
         for (const name of names) {
           if (stuck.has(name)) continue;
-          await removeTree(trash, toBytes(name), {
+          await removeTree(trash, name, {
             onFailure: () => stuck.add(name),
             // Deep folders are deleted from the trash itself, so that few are open at a time.
             moveDeep: (above, inner) => {
@@ -55,7 +55,7 @@ export function createTaskTrash(folder: string): TaskTrash {
       }
     },
     async empty() {
-      // A run that has begun may have passed what was added since.
+      // A run that has begun may have passed entries that were added since.
       await running?.catch(() => 0);
       running ??= run().finally(() => {
         running = null;

@@ -1,4 +1,4 @@
-/** A folder shown copy-on-write: what is written lands in a layer, and the folder itself never changes. */
+/** A folder shown copy-on-write: writes land in a layer, and the folder itself never changes. */
 export interface OverlayLayer {
   /** The folder's name in the task's folder. */
   readonly name: string;
@@ -18,7 +18,7 @@ export interface OverlayView {
   readonly layers: readonly OverlayLayer[];
   /** True when what an earlier view wrote was discarded, because the system stopped before it reached the disk. */
   readonly wasReset: boolean;
-  /** What was written in a layer: its files, and a character device 0:0 for each deleted entry. */
+  /** The folder of a layer: the written files, and a character device 0:0 for each deleted entry. */
   upper(layer: OverlayLayer): string;
   /** The merged folder, as this process reaches it. Writing there has the same effect as a command's writing. */
   merged(layer: OverlayLayer): string;
@@ -26,6 +26,6 @@ export interface OverlayView {
   readonly enter: readonly string[];
   /** False once its process has ended; the merged folders then lead nowhere. */
   alive(): boolean;
-  /** Unmounts everything; what was written stays in the task's folder. Programs that entered keep their mounts until they end. */
+  /** Unmounts everything; the layers stay in the task's folder. Programs that entered keep their mounts until they end. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, type Dirent, fstatSync, lstatSync, openSync, opendirSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
+import { itself } from "../descriptor-paths.ts";
 import { errno } from "../file-errors.ts";
 
 const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
@@ -36,7 +37,7 @@ export async function inUntrustedFolder<T>(path: string, work: (folder: Untruste
   if (descriptor === null) return null;
   try {
     if (!fstatSync(descriptor).isDirectory()) return null;
-    return await work(folderAt(process.platform === "linux" ? `/proc/self/fd/${descriptor}` : path));
+    return await work(folderAt(process.platform === "linux" ? itself(descriptor) : path));
   } finally {
     closeSync(descriptor);
   }

@@ -3,7 +3,7 @@ import { createPace } from "../effects/tree-walk.ts";
 import type { RefState } from "../git/ref-state.ts";
 import type { UntrustedFolder } from "./untrusted-folder.ts";
 
-/** Limits of what is read of the refs in a view. */
+/** Limits of reading the refs in a view. */
 const maxRefs = 100_000;
 const maxPackedBytes = 16 * 1024 * 1024;
 const maxRefBytes = 4_096;

@@ -16,20 +16,17 @@ import {
 import { LancelotError } from "../../contract/errors.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno, fileError } from "../file-errors.ts";
+import { at, itself } from "../descriptor-paths.ts";
 import {
-  at,
-  type Bytes,
   copyTree,
   createFile,
   entryIn,
   isFolder,
-  itself,
   namesIn,
   openBelow,
   openIfFolder,
   permissionBits,
   removeTree,
-  toBytes,
   unlock,
   withFolders,
   withMode,
@@ -109,7 +106,7 @@ export async function revertInView({ merged, lower }: ViewFolders, path: string,
 const pace = createPace();
 
 /** Makes an entry of the view equal to the workspace's. */
-async function restore(view: number, workspace: number, name: Bytes, was: Stats, scope: RevertScope): Promise<void> {
+async function restore(view: number, workspace: number, name: string, was: Stats, scope: RevertScope): Promise<void> {
   await pace();
   const now = entryIn(view, name);
   if (was.isDirectory()) {
@@ -131,7 +128,7 @@ async function restore(view: number, workspace: number, name: Bytes, was: Stats,
   }
 }
 
-async function restoreFolder(view: number, workspace: number, name: Bytes, was: Stats, now: Stats | null, scope: RevertScope) {
+async function restoreFolder(view: number, workspace: number, name: string, was: Stats, now: Stats | null, scope: RevertScope) {
   if (now !== null && !now.isDirectory()) unlinkSync(at(view, name));
   if (now?.isDirectory() !== true) mkdirSync(at(view, name), { mode: 0o700 });
   const [source, folder] = [openBelow(workspace, name), openBelow(view, name)];
@@ -153,7 +150,7 @@ async function restoreFolder(view: number, workspace: number, name: Bytes, was: 
   }
 }
 
-function replaceFile(folder: number, name: Bytes, bytes: Uint8Array, mode: number, before: Stats | null): void {
+function replaceFile(folder: number, name: string, bytes: Uint8Array, mode: number, before: Stats | null): void {
   const temporary = temporaryName();
   const file = createFile(folder, temporary);
   let placed = false;
@@ -179,33 +176,21 @@ function own(file: number, like: Stats | null): void {
  * Opens the folder at a path below the view's root.
  * @param workspace creates missing folders with the attributes they have there; null returns null for a missing folder
  */
-function enterFolders(view: number, above: Bytes, path: string, workspace: number | null): number | null {
-  let folder = openBelow(view, "");
+function enterFolders(view: number, above: string, path: string, workspace: number | null): number | null {
   let done = "";
-  for (const name of above.split("/").filter((part) => part !== "")) {
+  return openBelow(view, above, (folder, name) => {
     done = done === "" ? name : `${done}/${name}`;
-    try {
-      const found = entryIn(folder, name);
-      if (found === null && workspace === null) {
-        closeSync(folder);
-        return null;
-      }
-      if (found === null && workspace !== null) createFolder(folder, name, workspace, done);
-      else if (found?.isSymbolicLink() === true)
-        throw new LancelotError("denied", `A folder above ${path} is a symbolic link in the task's files. Nothing was changed.`);
-      else if (!isFolder(found)) throw new LancelotError("conflict", `A folder above ${path} is no folder in the task's files.`);
-      const inner = openBelow(folder, name);
-      closeSync(folder);
-      folder = inner;
-    } catch (error) {
-      closeSync(folder);
-      throw error;
-    }
-  }
-  return folder;
+    const found = entryIn(folder, name);
+    if (found === null && workspace === null) return false;
+    if (found === null && workspace !== null) createFolder(folder, name, workspace, done);
+    else if (found?.isSymbolicLink() === true)
+      throw new LancelotError("denied", `A folder above ${path} is a symbolic link in the task's files. Nothing was changed.`);
+    else if (!isFolder(found)) throw new LancelotError("conflict", `A folder above ${path} is no folder in the task's files.`);
+    return true;
+  });
 }
 
-function createFolder(parent: number, name: Bytes, workspace: number, path: Bytes): void {
+function createFolder(parent: number, name: string, workspace: number, path: string): void {
   withMode(parent, 0o700, () => mkdirSync(at(parent, name)));
   const like = openIfFolder(workspace, path);
   const made = openBelow(parent, name);
@@ -230,14 +215,17 @@ function sameAttributes(one: Stats, other: Stats): boolean {
   return one.mode === other.mode && one.uid === other.uid && one.gid === other.gid;
 }
 
-function temporaryName(): Bytes {
+function temporaryName(): string {
   return `.lancelot-${randomBytes(8).toString("hex")}.tmp`;
 }
 
+/** NUL that stands for no byte. */
+const misplacedNul = /\0(?![89a-f][0-9a-f])/;
+
 /** Splits a path into its folder and its last name. @throws LancelotError `invalid_params` for a path that is not below the workspace. */
-export function split(path: string): { above: Bytes; name: Bytes } {
-  const parts = toBytes(path).split("/");
-  if (parts.some((part) => part === "" || part === "." || part === ".." || part.includes("\0")))
+export function split(path: string): { above: string; name: string } {
+  const parts = path.split("/");
+  if (parts.some((part) => part === "" || part === "." || part === ".." || misplacedNul.test(part)))
     throw new LancelotError("invalid_params", `${path} is not a path in the workspace.`);
   return { above: parts.slice(0, -1).join("/"), name: parts.at(-1) ?? "" };
 }

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { until } from "../sandbox/run.ts";
 import { run } from "../setup/say.mjs";
+import { freePort } from "../free-port.ts";
 
 /** An ssh server on loopback that lets in one key, and an environment in which `ssh` has that key. */
 export interface SshServer {
@@ -66,15 +66,4 @@ export async function startSshServer(): Promise<SshServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

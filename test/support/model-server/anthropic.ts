@@ -6,6 +6,7 @@ import {
   pieces,
   rawArguments,
   text,
+  textOf,
   usageOf,
   type SeenMessage,
   type SentEvent,
@@ -169,14 +170,6 @@ function stopOf(turn: Turn): string {
 
 function blocksOf(message: Record<string, unknown>): Record<string, unknown>[] {
   return typeof message["content"] === "string" ? [{ type: "text", text: message["content"] }] : list(message["content"]);
-}
-
-function textOf(content: unknown): string {
-  return typeof content === "string"
-    ? content
-    : list(content)
-        .map((block) => text(block["text"]))
-        .join("");
 }
 
 /** Results of tools come in a user message here; they are told apart. */

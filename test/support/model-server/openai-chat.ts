@@ -6,6 +6,7 @@ import {
   pieces,
   rawArguments,
   text,
+  textOf,
   usageOf,
   type SeenMessage,
   type SentEvent,
@@ -114,14 +115,6 @@ function finishOf(turn: Turn): string {
   if (turn.stop === "max_tokens") return "length";
   if (turn.stop === "refused") return "content_filter";
   return (turn.toolCalls ?? []).length > 0 ? "tool_calls" : "stop";
-}
-
-function textOf(content: unknown): string {
-  return typeof content === "string"
-    ? content
-    : list(content)
-        .map((part) => text(part["text"]))
-        .join("");
 }
 
 function readMessage(message: Record<string, unknown>): SeenMessage {

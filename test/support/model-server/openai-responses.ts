@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { openAIError } from "./openai-chat.ts";
-import { emptyMessage, list, pieces, rawArguments, text, usageOf, type SeenMessage, type SentEvent, type Wire } from "./turn.ts";
+import { emptyMessage, list, pieces, rawArguments, text, usageOf, type SeenMessage, type SentEvent, type Wire, textOf } from "./turn.ts";
 
 /** Opaque to the client; the server knows its own again by the prefix and the item's id. */
 function encrypt(id: string, thinking: string): string {
@@ -172,12 +172,4 @@ function addItem(seen: SeenMessage, item: Record<string, unknown>): void {
 
 function addImage(seen: SeenMessage, part: Record<string, unknown>): void {
   if (part["type"] === "input_image") seen.images.push(text(part["image_url"]).replace(/^data:[^,]*,/, ""));
-}
-
-function textOf(content: unknown): string {
-  return typeof content === "string"
-    ? content
-    : list(content)
-        .map((part) => text(part["text"]))
-        .join("");
 }

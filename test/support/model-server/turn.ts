@@ -138,6 +138,15 @@ export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The text of content that is text itself, or a list of parts. */
+export function textOf(content: unknown): string {
+  return typeof content === "string"
+    ? content
+    : list(content)
+        .map((part) => text(part["text"]))
+        .join("");
+}
+
 export function emptyMessage(role: SeenMessage["role"]): SeenMessage {
   return { role, text: "", images: [], toolCalls: [], toolResults: [], thinking: [] };
 }

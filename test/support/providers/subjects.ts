@@ -1,4 +1,3 @@
-import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { ProviderKind } from "../../../agent-server/contract/models.ts";
 import type { Connection } from "../../../agent-server/models/providers/types.ts";
 import type { Provider, ProviderCall } from "../../../agent-server/models/providers/types.ts";
@@ -188,15 +187,4 @@ export async function collect(
     calls: done.content.flatMap((part) => (part.type === "tool_call" ? [{ id: part.id, name: part.name, args: part.args }] : [])),
     final: done.content.map((part) => (part.type === "text" ? part.text : "")).join(""),
   };
-}
-
-/** The error a try ends with. */
-export async function failureOf(work: Promise<unknown>): Promise<LancelotError> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof LancelotError) return error;
-    throw error;
-  }
-  throw new Error("it did not fail");
 }

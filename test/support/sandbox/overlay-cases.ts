@@ -108,6 +108,33 @@ export function overlayCases(who: string, openShell: (fixture: SandboxFixture) =
       expect([last.wasReset, (await run(last, "ls kept 2>/dev/null; ls")).stdout]).toEqual([true, expect.not.stringContaining("kept")]);
     });
 
+    it("cannot read the secret files that an earlier command of the task wrote, under none of their names", async () => {
+      const view = await open("secrets");
+      const secrets = [".env", "sub/.env.local", "ordinary-name", "key.pem", ".ssh/id"];
+      const value = "zq1Vt8nLw3xKp5rYd7h";
+      const wrote = await run(
+        view,
+        `mkdir sub .ssh && for f in .env sub/.env.local .ssh/id; do echo A=${value} > $f; done && ln .env ordinary-name && cp .env copied && printf -- '-----BEGIN PRIVATE KEY-----\n${value}\n' > key.pem && echo public > cert.pem && mkdir closed && echo A=${value} > closed/.env && cat ${secrets.join(" ")} closed/.env && chmod 0 closed`,
+      );
+      expect(wrote).toMatchObject({ stderr: "", result: { exitCode: 0 } });
+      expect(wrote.stdout.split(value)).toHaveLength(secrets.length + 2);
+      const read = await run(
+        view,
+        `cat cert.pem; cat ${secrets.join(" ")}; echo x > .env; mv .env moved; rm -f key.pem; cat moved; chmod 755 closed; wc -c < copied`,
+      );
+      expect(read.stdout).toBe(`public\n${value.length + 3}\n`);
+      const reopened = await run(view, "cat closed/.env; cat cert.pem");
+      expect(reopened).toMatchObject({ stdout: "public\n" });
+      expect(reopened.stderr).not.toBe("");
+      // They are kept for the review, with what they contain.
+      const merged = view.merged(layer());
+      for (const path of [...secrets, "closed/.env"]) expect(readFileSync(join(merged, path), "utf8")).toContain(value);
+      expect(existsSync(join(fixture.workspace, ".env"))).toBe(false);
+      // What the user creates at such a path in the meantime is not theirs.
+      await runIn(shell, fixture.workspace, "sleep 0.3", { view, onStarted: () => writeFileSync(join(fixture.workspace, ".env"), "") });
+      expect(existsSync(join(fixture.workspace, ".env"))).toBe(true);
+    });
+
     it("have no view where the data folder lies in the workspace", async () => {
       const inside = shell.openView?.({ folder: join(fixture.workspace, "data/tasks/one"), layers: [layer()] });
       await expect(inside).rejects.toMatchObject({ code: "unavailable" });

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GeneratedRequest } from "../../../agent-server/workspace/workspace.ts";
@@ -59,19 +57,4 @@ export function generatedRequest(lower: string, task: string, id: string): Gener
     paths: ["node_modules", "dist", "cache", "app.log", ...Array.from({ length: merged }, (_, index) => `packages/q${index}/out`)],
     judgeName: () => null,
   };
-}
-
-/** Runs the program and kills it `after` ms after it began; never for null. @returns milliseconds that it ran, and whether it was killed */
-export async function runApply(args: readonly string[], after: number | null): Promise<{ took: number; killed: boolean }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "apply-until-killed/main.ts"), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let begun = 0;
-  child.stdout.on("data", () => {
-    begun = performance.now();
-    if (after !== null) setTimeout(() => child.kill("SIGKILL"), after);
-  });
-  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
-  if (signal !== "SIGKILL" && code !== 0) throw new Error(`The program ended with ${String(code ?? signal)}.`);
-  return { took: performance.now() - begun, killed: signal === "SIGKILL" };
 }

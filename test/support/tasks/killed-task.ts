@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openOsShell } from "../sandbox/os-shell.ts";
@@ -62,19 +60,4 @@ export function stateOf({ git, read, path }: Pick<KilledTask, "git" | "read" | "
     generated: existsSync(folder) ? readdirSync(folder).length : 0,
     broken: git("fsck", "--no-dangling", "--no-progress"),
   };
-}
-
-/** Runs the task in another process and kills it `after` ms after it began; never for null. @returns milliseconds that it ran */
-export async function runUntilKilled(base: string, after: number | null): Promise<number> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "task-until-killed/main.ts"), base], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let begun = 0;
-  child.stdout.on("data", () => {
-    begun = performance.now();
-    if (after !== null) setTimeout(() => child.kill("SIGKILL"), after);
-  });
-  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
-  if (signal !== "SIGKILL" && code !== 0) throw new Error(`The program ended with ${String(code ?? signal)}.`);
-  return performance.now() - begun;
 }

@@ -34,9 +34,10 @@ import { anyTree, become, pictureOf } from "../tools/tree.ts";
 type Picture = Record<string, string>;
 
 /** Makes folders writable, so that an ordinary user can change what is in them. */
-export function openFolders(folder: string): void {
+export function openFolders(folder: string | Buffer): void {
   chmodSync(folder, 0o755);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory()) openFolders(join(folder, entry.name));
+  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: "buffer" }))
+    if (entry.isDirectory()) openFolders(Buffer.concat([Buffer.from(folder), Buffer.from("/"), entry.name]));
 }
 
 const isFolder = (picture: Picture, path: string): boolean => path === "." || picture[path]?.startsWith("folder") === true;
@@ -147,6 +148,24 @@ export function describeTaskViews(): void {
         ["src/a.ts", null],
       ]);
       expect(readFileSync(join(lower, "src/a.ts"), "utf8")).toBe("one\n");
+    });
+
+    it("may have a name that is no UTF-8: as the scan names it, it is written and reverted", async () => {
+      const named = (folder: string, ...bytes: number[]) => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(bytes)]);
+      mkdirSync(named(lower, 0x61, 0xff));
+      const opened = await view();
+      const folders = { merged: opened.merged(layer()), lower };
+      const scan = async () => (await scanLayer({ ...folders, upper: opened.upper(layer()) })).map(({ path }) => path);
+      writeFileSync(named(folders.merged, 0x61, 0xff, 0x2f, 0xe9), "written");
+      const [path = ""] = await scan();
+      expect(await scan()).toEqual([path]);
+      await putInView(folders, path, Buffer.from("two"), 0o644);
+      expect(readFileSync(named(folders.merged, 0x61, 0xff, 0x2f, 0xe9), "utf8")).toBe("two");
+      await revertInView(folders, path);
+      expect(await scan()).toEqual([]);
+      // An escape of ASCII is no name: it would be a way out.
+      for (const wrong of ["\x002e\x002e/a", "a\x002fb", "a\x00"])
+        await expect(putInView(folders, wrong, Buffer.from("x"), 0o644)).rejects.toMatchObject({ code: "invalid_params" });
     });
 
     it("is written in a read-only folder, which stays read-only", async () => {

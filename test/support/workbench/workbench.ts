@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { codeServerCommand, ensureCodeServer, writeEditorSettings } from "../set
 import { ensureVsix, root } from "../setup/project.mjs";
 import { run } from "../setup/say.mjs";
 import { modelExtension } from "./model-extension.ts";
+import { freePort } from "../free-port.ts";
 
 /** A real workbench: code-server with the packed extension, and a browser on it. */
 export interface Workbench {
@@ -51,17 +51,6 @@ export interface WorkbenchOptions {
 export const defaultViewport = { width: 1400, height: 900 };
 
 const screenshots = join(root, "test-output/screenshots");
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))));
-    });
-  });
-}
 
 /** A running code-server with the packed extension. */
 interface EditorServer {

@@ -3,18 +3,18 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createPathPolicy } from "../../../agent-server/governance/policy/path-policy.ts";
-import { productPaths } from "../../../agent-server/paths.ts";
-import { createSecretLearner } from "../../../agent-server/sandbox/learn-secrets.ts";
+import type { SecretFiles } from "../../../agent-server/sandbox/secret-masks.ts";
 import { createKnownSecrets, createRedactor } from "../../../agent-server/security/security.ts";
-import { createSecretIndex } from "../../../agent-server/workspace/workspace.ts";
+import type { OverlayView } from "../../../agent-server/workspace/workspace.ts";
+import { secretFilesOf } from "../../support/sandbox/masks.ts";
 
 describe("the values of the workspace's secret files", () => {
   let root: string;
   let workspace: string;
   let read: string[];
   let logged: string[];
-  let learnSecrets: () => Promise<void>;
+  let files: SecretFiles;
+  const learnSecrets = () => files.learn();
   const known = () => createKnownSecrets();
   let redact: (text: string) => string;
   beforeEach(() => {
@@ -22,13 +22,11 @@ describe("the values of the workspace's secret files", () => {
     workspace = join(root, "work");
     mkdirSync(workspace);
     [read, logged] = [[], []];
-    const { judgeName, resolve } = createPathPolicy({ workspace, dataDir: join(root, "data"), configDir: productPaths().configDir });
-    const index = createSecretIndex({ workspace, governance: { judgeName, resolvePath: resolve }, hidden: [], now: Date.now });
     const secrets = known();
     const redactor = createRedactor({ known: secrets });
     redact = (text) => redactor.text(text).text;
-    learnSecrets = createSecretLearner({
-      ...{ workspace, index },
+    files = secretFilesOf({
+      ...{ workspace, dataDir: join(root, "data") },
       learn: (path, bytes) => {
         read.push(path);
         secrets.learnFile(path, bytes);
@@ -77,5 +75,37 @@ describe("the values of the workspace's secret files", () => {
     await learnSecrets();
     expect(redact(value(1))).not.toContain(value(1));
     expect(logged).toEqual([]);
+  });
+
+  it("are known too where they are only in what a task wrote, and found in the search for what is masked", async () => {
+    put(".env", `A=${value(1)}\n`);
+    const layer = { name: "workspace", lower: workspace };
+    const upper = join(root, "data/tasks/one/workspace/upper");
+    const view: Pick<OverlayView, "layers" | "upper"> = { layers: [layer], upper: () => upper };
+    const write = (path: string, content: string) => {
+      mkdirSync(dirname(join(upper, path)), { recursive: true });
+      writeFileSync(join(upper, path), content);
+    };
+    write("made/.env", `A=${value(2)}\n`);
+    write(".ssh/id", value(3));
+    write("cert.pem", "-----BEGIN CERTIFICATE-----\n");
+    write("key.pem", `-----BEGIN PRIVATE KEY-----\n${value(4)}\n`);
+    const masked = await files.mask([], view as OverlayView);
+    expect(masked.files.toSorted()).toEqual([".env", "key.pem", "made/.env"].map((path) => join(workspace, path)));
+    expect(masked.folders).toEqual([join(workspace, ".ssh")]);
+    for (const at of [1, 2, 3]) expect(redact(value(at))).not.toContain(value(at));
+    expect((await files.mask([])).files).toEqual([join(workspace, ".env")]);
+    // Read once: the second search finds nothing new.
+    const before = read.length;
+    await files.mask([], view as OverlayView);
+    expect(read).toHaveLength(before);
+  });
+
+  it("are known where commands may read the file", async () => {
+    mkdirSync(join(root, "data/config"), { recursive: true });
+    writeFileSync(join(root, "data/config/sandbox.yaml"), "readable_secrets: [.env.test]\n");
+    put(".env.test", `A=${value(1)}\n`);
+    expect(await files.mask([])).toEqual({ files: [], folders: [] });
+    expect(redact(value(1))).not.toContain(value(1));
   });
 });

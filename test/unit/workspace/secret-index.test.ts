@@ -33,7 +33,7 @@ let index: SecretIndex;
 const open = (now: () => number = Date.now) =>
   createSecretIndex({
     workspace,
-    governance: { judgeName: policy.judgeName, resolvePath: policy.resolve },
+    governance: { judgeName: policy.judgeName, isSecretFile: policy.isSecretFile, resolvePath: policy.resolve },
     hidden: [join(workspace, "hidden")],
     now,
   });
@@ -63,9 +63,14 @@ function put(path: string, text = "x"): void {
   mkdirSync(dirname(at(path)), { recursive: true });
   writeFileSync(at(path), text);
 }
-const find = (readable: readonly string[] = [], others: readonly string[] = []): Promise<SecretPaths> => {
+const search = (readable: readonly string[] = [], others: readonly string[] = []): Promise<SecretPaths> => {
   const globs = readable.map((glob) => globFilter(glob));
   return index.find({ others, isReadable: (path) => globs.some((matches) => matches(path)) });
+};
+/** What is hidden. */
+const find = async (readable?: readonly string[], others?: readonly string[]): Promise<Omit<SecretPaths, "readable">> => {
+  const { files, folders } = await search(readable, others);
+  return { files, folders };
 };
 
 describe("secret files", () => {
@@ -123,8 +128,14 @@ describe("secret files", () => {
   it("exclude what the user lets commands read, by name, glob or path", async () => {
     for (const path of [".env", ".env.test", "a/.env.test", "b/.env", ".env.d/x", ".secrets/open", ".secrets/closed", ".ssh/id"]) put(path);
     mkdirSync(at(".secrets/empty"));
-    const found = await find([".env.test", "b/.env", ".secrets/open", ".ssh/**"]);
-    expect(found).toEqual({ files: [".env", ".secrets/closed"], folders: [".secrets/empty"] });
+    put("config/dev");
+    symlinkSync("../config/dev", at("a/.env"));
+    const readable = ["a/.env.test", "b/.env", ".secrets/open", ".ssh/**", "a/.env", ".env.test"];
+    expect(await search(readable)).toEqual({
+      files: [".env", ".secrets/closed"],
+      folders: [".secrets/empty"],
+      readable: [".env.test", ".secrets/open", ".ssh/id", "a/.env.test", "b/.env", "config/dev"],
+    });
     linkSync(at(".env"), at("again.env.test"));
     expect((await find([".env.test", "*.env.test"])).files).not.toContain("again.env.test");
   });
@@ -190,7 +201,10 @@ describe("secret files", () => {
     mkdirSync(bytes(`${workspace}/`, "?"));
     writeFileSync(bytes(`${workspace}/`, "?", "/plain"), "x");
     put("\ufffd/.env");
-    expect(await find()).toEqual({ files: ["\ufffd/.env"], folders: ["a", "odd"] });
+    mkdirSync(at("target"));
+    writeFileSync(bytes(`${workspace}/target/`, "?"), "x");
+    symlinkSync(bytes("target/", "?"), at(".env.local"));
+    expect(await find()).toEqual({ files: ["\ufffd/.env"], folders: ["a", "odd", "target"] });
     writeFileSync(bytes(`${workspace}/.env.`, "?"), "x");
     await expect(find()).rejects.toMatchObject({ code: "unavailable" });
   });
@@ -213,6 +227,7 @@ describe("secret files", () => {
     index = createSecretIndex({
       workspace,
       governance: {
+        isSecretFile: policy.isSecretFile,
         judgeName: (path) => (judged.push(path), policy.judgeName(path)),
         resolvePath: (path) => (judged.push(`content of ${relative(workspace, path)}`), policy.resolve(path)),
       },

@@ -30,7 +30,9 @@ describe("a command in the approval question", () => {
       network: { services: [], hosts: null },
       timeoutMs: 90_000,
     });
-    for (const part of ["packages/a", "without a sandbox", "config/network.yaml", "90 s"]) expect(onHost).toContain(part);
+    for (const part of ["packages/a", "without a sandbox", "Network: not limited", "90 s"]) expect(onHost).toContain(part);
+    expect(commandDetail({ ...of, place: "host", containment: "host" })).not.toContain("none");
+    expect(commandDetail({ ...of, network: { services: [], hosts: null } })).toContain("config/network.yaml");
     const registry = { services: ["the npm registry"], hosts: ["registry.npmjs.org"] };
     expect(commandDetail({ ...of, network: registry })).toContain("the npm registry (registry.npmjs.org)");
     expect(commandDetail({ ...of, place: "os_sandbox" })).toContain("OS sandbox");
