@@ -18,8 +18,9 @@ const maxProblem = 2_000;
 
 /**
  * Runs in the task's folder, with the options of its mounts: mounts each layer, given as its name and the folder to show, and the temporary
- * folder; then waits until standard input ends, and mounts the layers again for each line: the system then forgets which entries it knew. Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the
- * folders above may be closed to the commands' user.
+ * folder; then waits until standard input ends. For each line it mounts the layers again, so that the system forgets which entries it knew.
+ * Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the folders above may be
+ * closed to the commands' user.
  */
 const script = `
 options=$1

@@ -16,13 +16,13 @@ export const stopCommand = defineTool({
   async plan({ id }, { call, commands }) {
     const { background } = commands;
     const of = { id, questId: call.quest, waitMs: 0, signal: call.signal };
-    const before = await background.read(of);
     return {
       kind: "effect",
       steps: [{ capability: "shell_exec", action: "stop", args: { id } }],
-      question: { title: `Stop ${id}`, detail: before.command.text },
+      question: { title: `Stop ${id}`, detail: `Stop the background command ${id}` },
       touches: [],
       async run() {
+        const before = await background.read(of);
         await background.stop(id, "model");
         const after = await background.read(of);
         const reading = { ...after, text: before.text + after.text, dropped: before.dropped + after.dropped };

@@ -66,8 +66,11 @@ export interface LiveViews {
   quests(): string[];
   /** Runs while no program of the task runs. */
   paused<T>(live: LiveTask, work: () => Promise<T>): Promise<T>;
-  /** Makes the view show what was decided and proposed since, and proposes what programs wrote. Programs are paused. */
-  update(live: LiveTask, questId: string): Promise<void>;
+  /**
+   * Makes the view show what was decided and proposed since, and proposes what programs wrote. Programs are paused.
+   * @param of the program to name; the last one if absent
+   */
+  update(live: LiveTask, questId: string, of?: CommandOrigin): Promise<Proposed>;
   /** Proposes what the layer holds. Programs are paused. */
   look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed>;
   /** Adds a program to the view, which stays open until the last one has ended. @returns what it left at its end */
@@ -127,7 +130,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
     );
   }
 
-  async function update(live: LiveTask, questId: string): Promise<void> {
+  async function update(live: LiveTask, questId: string, of?: CommandOrigin): Promise<Proposed> {
     const { view, shown, conflicts } = live.task;
     live.seen = repositoryState();
     await view.refresh();
@@ -151,8 +154,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
       shown.set(change.id, change.updatedAt);
       live.states.set(relative(workspace, change.path.absolute), inLayer(live, relative(workspace, change.path.absolute)));
     }
-    const of = [...live.programs.values()].at(-1);
-    if (of !== undefined) await look(live, questId, of);
+    return look(live, questId, of ?? [...live.programs.values()].at(-1) ?? { receiptId: null, origin: "" });
   }
 
   async function look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed> {
@@ -204,11 +206,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
     const { release } = await deps.reserve(questId, new AbortController().signal);
     let found: Proposed | null = null;
     try {
-      const of = live.programs.get(program) ?? { receiptId: null, origin: "" };
-      found = await paused(live, async () => {
-        await update(live, questId);
-        return look(live, questId, of);
-      });
+      found = await paused(live, () => update(live, questId, live.programs.get(program)));
       return found.outcome;
     } finally {
       live.programs.delete(program);

@@ -225,7 +225,10 @@ export function createTasks(deps: TasksDeps): Tasks {
           changes.addEvidence(change.id, { command: of.origin, receiptId: of.receiptId, passed: of.tests === "passed" });
     const repository = hasRepositoryWork && base !== null ? await pendingWork(base, folders) : null;
     const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...(repository === null ? [] : [".git"])]);
-    deps.tasks.save(questId, { generated: outcome.generated, repository, opaque });
+    const { generated: known } = deps.tasks.get(questId);
+    // Looking at the same files again does not make them newer than their review.
+    const isKnown = JSON.stringify(known?.groups) === JSON.stringify(outcome.generated?.groups);
+    deps.tasks.save(questId, { generated: isKnown && views.get(questId) !== null ? known : outcome.generated, repository, opaque });
     return {
       outcome: { ...outcome, work: repository?.work ?? null },
       unchanged,
