@@ -17,7 +17,7 @@ import type { ShellProvider } from "./shell-provider.ts";
 export type { EgressConnection } from "./egress.ts";
 export type { SandboxControl } from "./sandbox-control.ts";
 export { createSandboxSettings } from "./sandbox-settings.ts";
-export type { BackgroundProcess, ListeningPort, ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
+export type { BackgroundProcess, ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
 
 export interface SandboxDeps {
   /** Absolute and resolved. */

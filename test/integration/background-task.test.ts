@@ -7,6 +7,7 @@ import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import type { ToolCall, ToolOutcome } from "../../agent-server/tools/tools.ts";
 import { openOsShell } from "../support/sandbox/os-shell.ts";
 import { until as untilWithin } from "../support/sandbox/run.ts";
+import { plainShell } from "../support/tools/plain-shell.ts";
 import { createGitFixture, type GitFixture } from "../support/tools/git-fixture.ts";
 
 const configDir = join(import.meta.dirname, "../../config");
@@ -210,6 +211,20 @@ describe("commands in the background of a task", () => {
     await expect(fetch(url)).rejects.toThrow();
     await expect(at.tools.background.preview(id, 3000)).rejects.toMatchObject({ code: "unavailable" });
     expect(events.filter(({ topic }) => topic === "backgroundCommand").at(-1)?.payload).toMatchObject({ id, end: { reason: "model" } });
+  });
+
+  it("are refused where nothing holds their changes back, and run in the sandbox that can hold them", async () => {
+    const log = { started: 0 };
+    const plain = plainShell("one");
+    const counted = { ...plain, run: (...args: Parameters<typeof plain.run>) => ((log.started += 1), plain.run(...args)) };
+    const only = createGitFixture({
+      ...{ base: join(base, "other"), posture: "autonomous", configDir, home: join(base, "home") },
+      given: { configDir, shells: [counted] },
+    });
+    const refused = await only.run("run_command", { command: "sleep 600", background: true }, { quest: questId });
+    expect([refused.isError, refused.error?.code, log.started]).toEqual([true, "unavailable", 0]);
+    await only.tools.close();
+    only.close();
   });
 
   it("show no secret in their output, whatever its pieces", async () => {

@@ -201,7 +201,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         keepsNetwork: shared !== null,
       });
       const enter = view === undefined ? [] : shared === null ? view.enter : enterWithNetwork(view, networkDescriptor);
-      const [start = program, ...before] = [...enter, program];
+      const [start, ...before] = [...enter, program];
       const stop = new AbortController();
       const ending = runGated(
         { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },

@@ -18,6 +18,8 @@ export const commandOutput = defineTool({
   title: ({ id }) => `Output of ${id}`,
   reads: ({ id }) => [{ capability: "shell_exec", action: "output", args: { id } }],
   async plan({ id, wait_ms = 0 }, { call, commands }) {
+    // A secret file may have appeared since the command started.
+    await commands.learnSecrets();
     const reading = await commands.background.read({ id, questId: call.quest, waitMs: wait_ms, signal: call.signal });
     const { ports, end } = reading.command;
     return {

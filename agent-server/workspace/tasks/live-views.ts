@@ -7,7 +7,7 @@ import type { StoredChange } from "../changes/change-store.ts";
 import { errno } from "../file-errors.ts";
 import type { LayerFolders } from "./layer-scan.ts";
 import type { CommandOrigin, TaskOutcome } from "./task-outcome.ts";
-import type { OpenTask } from "./tasks.ts";
+import type { OpenTask } from "./open-task.ts";
 import type { OverlayView } from "./types.ts";
 import { revertInView } from "./write-to-view.ts";
 

@@ -11,6 +11,7 @@ import type { TargetFile } from "../workspace-files.ts";
 import { recoverGenerated } from "./apply-generated.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
 import { type LayerFolders, statOf } from "./layer-scan.ts";
+import type { OpenTask } from "./open-task.ts";
 import { readOwnState, readOwnWork } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
 import { type BackgroundProgram, createLiveViews, type LiveTask, type Proposed } from "./live-views.ts";
@@ -77,17 +78,6 @@ interface ProposedContent {
   readonly bytes: Buffer | null;
   readonly mode: number;
   readonly isConflict: boolean;
-}
-
-/** The open view of a task, and what it shows. */
-export interface OpenTask {
-  readonly view: OverlayView;
-  /** Paths where the view shows the user's text, because the proposed change does not merge with it. */
-  readonly conflicts: Set<string>;
-  /** The proposed changes that the view showed at first, with the time of their last change. */
-  readonly shown: Map<string, string>;
-  /** The real repository as the task's commands first saw it; null without one. */
-  base: RefState | null;
 }
 
 /** Changes of a quest that are read at once. */

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createEgressProxy, type EgressProxy } from "../../../agent-server/sandbox/egress.ts";
 import type { BackgroundProcess, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import type { OverlayView } from "../../../agent-server/workspace/workspace.ts";
 import { createSandboxFixture, type SandboxFixture } from "./fixture.ts";
@@ -24,11 +25,17 @@ export function backgroundCases(who: string): void {
   describe(`background commands, ${who}`, () => {
     let fixture: SandboxFixture;
     let shell: ShellProvider;
+    let egress: EgressProxy;
     const views: OverlayView[] = [];
     const started: Started[] = [];
     beforeAll(() => {
       fixture = createSandboxFixture();
-      shell = openOsShell(fixture);
+      egress = createEgressProxy({
+        judge: () => ({ verdict: "deny", rule: { message: "Not here." }, alternatives: [] }),
+        onConnection: () => undefined,
+        log: () => undefined,
+      });
+      shell = openOsShell(fixture, { egress });
     });
     afterEach(async () => {
       for (const one of started.splice(0)) await one.stop();
@@ -36,6 +43,7 @@ export function backgroundCases(who: string): void {
     });
     afterAll(async () => {
       await shell.close();
+      await egress.close();
       fixture.close();
     });
 
@@ -106,7 +114,7 @@ export function backgroundCases(who: string): void {
       const swap = "mkdir -p p$1; while :; do mv p$1 q$1; ln -s /etc p$1; date +%N > count$1; rm p$1; mv q$1 p$1; done";
       const one = await start(
         view,
-        `mkdir -p swap; cd swap; for i in 1 2 3 4; do sh -c '${swap}' sh $i & done; while :; do (sh -c '(sleep 0.01; date +%N > fork) &' &); done`,
+        `mkdir -p swap; cd swap; for i in 1 2 3 4; do sh -c '${swap}' sh $i & done; while :; do (sh -c '(date +%N > fork) &' &); sleep 0.005; done`,
       );
       const folder = join(view.upper(layer()), "swap");
       await until("it starts", () => existsSync(folder));
@@ -124,7 +132,10 @@ export function backgroundCases(who: string): void {
         await new Promise((resolve) => setTimeout(resolve, 60));
         expect(state()).toEqual(before);
         resume();
-        await until("it goes on", () => state().join() !== before.join());
+        await Promise.race([
+          until("it goes on", () => state().join() !== before.join(), 20_000),
+          one.ended.then(({ stderr }) => Promise.reject(new Error(`It ended: ${stderr}`))),
+        ]);
       }
       expect((await one.stop()).result.ended).toBe("stopped");
     });
@@ -161,6 +172,27 @@ while True:
       resume();
       await until("it goes on", () => size() > before);
       expect((await one.stop()).stdout).toBe("timer -1\nsignal refused\n");
+    });
+
+    it("share no network access: nobody takes the place of a forwarder, and nobody uses one without a grant", async () => {
+      const view = await open("n");
+      const port = 3128;
+      const networked = await start(view, server(3000, "networked"), { network: true, hosts: ["example.invalid"] });
+      await listening(networked, 3000);
+      expect(networked.process.ports()).toEqual([{ port: 3000, family: 4 }]);
+      const connect = `printf 'CONNECT example.invalid:443 HTTP/1.1\\r\\n\\r\\n' | socat -t 5 - TCP:127.0.0.1:${port} 2>&1 | head -1`;
+      const without = await run(view, `${ask(3000)}; ${connect}; env | grep -ci proxy`);
+      expect(without.stdout.split("\n").map((line) => line.split(" ")[1] ?? line.trim())).toEqual(["networked", "407", "0", ""]);
+      await networked.stop();
+      // A program that waits in the place of the forwarder gets nothing of a command with access.
+      const squatter = await start(view, `socat -v TCP-LISTEN:${port},bind=127.0.0.1,reuseaddr,fork SYSTEM:'cat' 2> heard.txt`);
+      await listening(squatter, port);
+      const other = await run(view, `env | grep -c '^HTTPS_PROXY='; ${connect}`, {
+        network: true,
+        hosts: ["example.invalid"],
+      });
+      expect(other.stdout).toContain("407");
+      expect(readFileSync(join(view.upper(layer()), "heard.txt"), "utf8")).toBe("");
     });
 
     it("are ended at the limits, and wait while they print faster than is read", async () => {
