@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { treeOf } from "./process-watch.ts";
 
 /** How often the processes are listed before they count as impossible to stop, and the wait (ms) between two lists. */
-const maxPasses = 200;
+const maxPasses = 400;
 const between = 2;
 /** After this many passes, processes that wait for a child that they share memory with (vfork) are let go on for a moment. */
-const passesPerTry = 40;
+const passesPerTry = 8;
 
 /** Processes that were stopped. */
 export interface PausedProcesses {
