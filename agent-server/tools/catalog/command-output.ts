@@ -14,7 +14,7 @@ export const commandOutput = defineTool({
   action: "output",
   baseTier: "T0",
   actionType: "tool_call",
-  provider: { name: "shell", version: "1" },
+  provider: { name: "background", version: "1" },
   title: ({ id }) => `Output of ${id}`,
   reads: ({ id }) => [{ capability: "shell_exec", action: "output", args: { id } }],
   async plan({ id, wait_ms = 0 }, { call, commands }) {

@@ -10,7 +10,7 @@ export const stopCommand = defineTool({
   action: "stop",
   baseTier: "T1",
   actionType: "tool_call",
-  provider: { name: "shell", version: "1" },
+  provider: { name: "background", version: "1" },
   title: ({ id }) => `Stop ${id}`,
   reads: () => [],
   async plan({ id }, { call, commands }) {
