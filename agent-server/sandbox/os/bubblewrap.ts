@@ -34,7 +34,7 @@ import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
 import { openOverlayView, temporaryInView, tryOverlayView } from "../overlay/overlay-view.ts";
-import { treeOf, watchProcesses } from "./process-watch.ts";
+import { treeOf, watchProcesses, writtenBy } from "./process-watch.ts";
 import { createBackgroundProcess } from "./background-process.ts";
 import { type CommandNetwork, createViewNetworks, enterWithNetwork } from "./view-network.ts";
 
@@ -271,7 +271,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                 view?.folder ?? workspace,
                 limits.workspaceBytes,
                 () => over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
-                onBackground !== undefined,
+                ...(onBackground === undefined || first === null ? [] : [writtenBy(first.pid)]),
               ),
               ...(group === null && first !== null
                 ? [

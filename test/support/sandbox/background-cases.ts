@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -7,6 +7,7 @@ import { createEgressProxy, type EgressProxy } from "../../../agent-server/sandb
 import type { BackgroundProcess, ShellProvider } from "../../../agent-server/sandbox/shell-provider.ts";
 import type { OverlayView } from "../../../agent-server/workspace/workspace.ts";
 import { createSandboxFixture, type SandboxFixture } from "./fixture.ts";
+import { isolationLimits } from "./limits.ts";
 import { openOsShell } from "./os-shell.ts";
 import { type Ran, runIn, type RunOptions, until } from "./run.ts";
 
@@ -193,6 +194,21 @@ while True:
       });
       expect(other.stdout).toContain("407");
       expect(readFileSync(join(view.upper(layer()), "heard.txt"), "utf8")).toBe("");
+    });
+
+    it("are not blamed for what others write to the same disk", async () => {
+      const view = await open("o");
+      const one = await start(view, "echo ready; sleep 600");
+      const foreign = join(fixture.dataDir, "foreign");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      // More than the disk limit of the command, several times.
+      writeFileSync(foreign, Buffer.alloc(isolationLimits.workspaceBytes));
+      for (let times = 0; times < 5; times += 1) appendFileSync(foreign, Buffer.alloc(isolationLimits.workspaceBytes));
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      rmSync(foreign);
+      expect((await run(view, "true")).result.exitCode).toBe(0);
+      const ended = await one.stop();
+      expect([ended.result.ended, ended.stderr]).toEqual(["stopped", ""]);
     });
 
     it("are ended at the limits, and wait while they print faster than is read", async () => {
