@@ -213,7 +213,7 @@ export function createHostServices(options: HostOptions, version: string) {
   const tools = createTools({
     workspace: workspaceServices,
     ...{ execution, ledger, governance, redactor, placeholders, sanitizer, memory, emit, now, log, dataDir },
-    sandbox: sandbox ?? { shells: [], control: null },
+    sandbox: sandbox ?? { shells: [], control: null, learnSecrets: () => Promise.resolve() },
     pageFetch: createPageFetch(),
     flag: (name) => flags.enabled(name),
     safeMode: () => safeMode.enabled(),

@@ -112,6 +112,8 @@ export const CommandRun = z.object({
   exitCode: z.int().nullable(),
   /** How it ended; null while it runs. `lost`: its container or process disappeared. */
   ended: z.enum(["exit", "timeout", "stopped", "memory", "lost"]).nullable(),
+  /** Set when the command continued in the background after the call: the id of `background.list`. */
+  background: z.object({ id: Id }).optional(),
 });
 export type CommandRun = z.infer<typeof CommandRun>;
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { BackgroundCommand } from "./background.ts";
 import { Change, TaskLeft } from "./changes.ts";
 import { Message, Quest } from "./chat.ts";
 import { Id } from "./common.ts";
@@ -32,6 +33,10 @@ export const eventTopics = {
    * that the card has dropped, to detect repeats and gaps.
    */
   toolOutput: z.object({ questId: Id, messageId: Id, callId: Id, offset: z.int(), text: z.string() }),
+  /** A background command was started, listens on another port, or ended; without its output. */
+  backgroundCommand: BackgroundCommand,
+  /** Output of a background command after its tool call returned; `offset` as for `toolOutput`. */
+  backgroundOutput: z.object({ id: Id, questId: Id.nullable(), callId: Id.nullable(), offset: z.int(), text: z.string() }),
   approval: Approval,
   /** An approval for the whole workspace was saved or revoked: reload `approvals.rules`. */
   approvalRules: z.object({}),

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { backgroundMethods } from "./background.ts";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
 import { contextMethods } from "./context.ts";
@@ -33,6 +34,7 @@ export const methods = {
   ...receiptMethods,
   ...toolMethods,
   ...providerMethods,
+  ...backgroundMethods,
   ...changeMethods,
   ...securityMethods,
   ...soulMethods,

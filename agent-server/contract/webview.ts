@@ -73,6 +73,8 @@ export type ToView = z.infer<typeof ToView>;
  * safeguards need confirmation in an editor dialog, which no page can imitate or press.
  */
 export const notForViews: ReadonlySet<string> = new Set([
+  // Opens a port on this machine: the extension asks for it when the user presses the button.
+  "background.preview",
   ...["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"],
   ...["soul.approve", "soul.reject", "soul.activate", "soul.rollback", "trust.decide", "learning.decide", "tools.safeMode"],
   ...["flags.set", "flags.reload", "repl.run"],

@@ -132,6 +132,20 @@ export function createActionEffect<T>(
       );
       throw error;
     }
+    if (result.background !== undefined) {
+      const { program, onEnd } = result.background;
+      const { outcome, last } = await command.keep({ receiptId, origin }, program).catch((error: unknown) => {
+        void program.ended.then(() => onEnd(null));
+        throw error;
+      });
+      state.outcome = outcome;
+      action.onTaskOutcome?.(outcome);
+      void last.then(onEnd, (problem: unknown) => {
+        log("the changes of a background command could not be proposed", problem);
+        onEnd(null);
+      });
+      return { result, expectations: [] };
+    }
     const proposeAtEnd = () => propose(runsTests ? (result.failure === undefined ? "passed" : "failed") : undefined);
     if (result.stillRunning === undefined) await proposeAtEnd();
     else

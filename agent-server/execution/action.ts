@@ -2,7 +2,7 @@ import type { ActionContext } from "../contract/action.ts";
 import type { Approval, Decision } from "../contract/governance.ts";
 import type { ActionType } from "../contract/receipts.ts";
 import type { Question } from "../governance/governance.ts";
-import type { FileOutcome, OpenView, OverlayView, TaskOutcome, Touch, Touched } from "../workspace/workspace.ts";
+import type { BackgroundProgram, FileOutcome, OpenView, OverlayView, TaskOutcome, Touch, Touched } from "../workspace/workspace.ts";
 import type { VerifyOwn } from "./verifications.ts";
 
 /**
@@ -29,6 +29,12 @@ export interface Result<T> {
   readonly failure?: string;
   /** Set when a watched command may still run: its changes are recorded when this resolves. */
   readonly stillRunning?: Promise<void>;
+  /** Set when an action in a view keeps running in the background. */
+  readonly background?: {
+    readonly program: BackgroundProgram;
+    /** Called at its end with what it left since; null when that could not be determined. */
+    readonly onEnd: (outcome: TaskOutcome | null) => void;
+  };
   /** Touched files that were left in another state than planned, for a valid reason. */
   readonly fileOutcomes?: readonly FileOutcome[];
 }

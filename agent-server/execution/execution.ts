@@ -48,6 +48,8 @@ export interface Execution {
     takeFailures(questId: string): string;
     onFailure(listener: (failure: { questId: string | null; receiptId: string; message: string }) => void): () => void;
   };
+  /** Programs of tasks that run in the background; null without a folder. */
+  readonly background: Tasks["background"] | null;
   /** What becomes of the changes of tasks' commands; null without a folder. */
   readonly settlement: TaskSettlement | null;
   /** The files that a quest changed on disk. */
@@ -106,7 +108,8 @@ export function createExecution(deps: ExecutionDeps): Execution {
     root === null || taskFolders === null
       ? null
       : createTasks({
-          ...{ workspace: root, folders: taskFolders, tasks: taskStore, files, objects, changes, store, governance, generatedFolders },
+          ...{ workspace: root, folders: taskFolders, tasks: taskStore, files, objects, changes, store, governance, generatedFolders, log },
+          onChanged: changes.review.onChange,
         });
   const requireTasks = (): Tasks => {
     if (tasks === null) throw new LancelotError("unavailable", "No folder is open, so there are no tasks.");
@@ -147,6 +150,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
   return {
     pipeline,
     changes,
+    background: tasks?.background ?? null,
     settlement,
     checkpoints: {
       list: (filter) => checkpoints.list(filter),

@@ -227,10 +227,12 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
   async function settleQuest(context: OfQuest): Promise<string> {
     const applied = isAutonomous(context) ? await applyProposed(context) : 0;
+    // What a background command has open is settled when it ends.
+    const isOpen = tasks.background.sandboxOf(context.quest) !== null;
     const texts = [
       applied === 0 ? "" : `[Applied to the workspace: ${applied} of the proposed changes. The user can undo them.]`,
-      await settleCommits(context),
-      await settleGenerated(context),
+      isOpen ? "" : await settleCommits(context),
+      isOpen ? "" : await settleGenerated(context),
     ];
     tell(context.quest);
     return texts.filter((text) => text !== "").join("\n");
@@ -238,10 +240,9 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
   const alone = <T>(questId: string, work: () => Promise<T>): Promise<T> => deps.locks.hold([`task\0${questId}`], work);
 
-  // A review can end while no run of the quest waits for it.
-  const stopListening = changes.review.onChange(({ questId, status }) => {
-    if (status === "pending") return;
-    // The listener is called inside the decision's transaction, so continue after it.
+  /** Settles a quest whose review is over, because no run of it may wait for that. */
+  function settleReviewed(questId: string): void {
+    // The caller may be inside the decision's transaction, so continue after it.
     setImmediate(() => {
       if (isClosed) return;
       alone(questId, async () => {
@@ -252,7 +253,11 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
         if (text !== "") untold.set(questId, [...(untold.get(questId) ?? []), text]);
       }).catch((error: unknown) => deps.log("a reviewed task could not be settled", error));
     });
-  });
+  }
+  const stopListening = [
+    changes.review.onChange(({ questId, status }) => status !== "pending" && settleReviewed(questId)),
+    tasks.background.onClosed(settleReviewed),
+  ];
 
   return {
     async settle(context) {
@@ -279,18 +284,22 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
       }),
 
     forget(questId) {
-      try {
-        deps.folders.remove(questId);
-        deps.records.save(questId, nothingLeft);
-      } catch (error) {
-        // It is in use or half applied: the collection removes it later.
-        deps.log("the files of a deleted task could not be removed", error);
-      }
+      const remove = (): void => {
+        try {
+          deps.folders.remove(questId);
+          deps.records.save(questId, nothingLeft);
+        } catch (error) {
+          // It is in use or half applied: the collection removes it later.
+          deps.log("the files of a deleted task could not be removed", error);
+        }
+      };
+      if (tasks.background.sandboxOf(questId) === null) remove();
+      else void tasks.background.stop(questId).then(remove);
     },
 
     close() {
       isClosed = true;
-      stopListening();
+      for (const stop of stopListening) stop();
     },
 
     undo: (questId) =>

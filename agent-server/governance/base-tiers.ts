@@ -18,7 +18,12 @@ function row(tier: Tier, effect: FileEffect, kind: Kind, ...tags: Tag[]): BaseTi
 
 /** The base tier of every capability and action of the contract. `*` matches every action of a capability without named actions. */
 export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier>>>> = {
-  shell_exec: { "*": row("T2", "none", "run_commands", "shell") },
+  shell_exec: {
+    "*": row("T2", "none", "run_commands", "shell"),
+    /** Of a background command, which was authorized when it was started. */
+    output: row("T0", "none", "plan"),
+    stop: row("T1", "none", "plan"),
+  },
   repo_ops: {
     status: row("T0", "read", "read_repository", "read"),
     diff: row("T0", "read", "read_repository", "read"),

@@ -80,12 +80,25 @@ export async function runGated(command: ShellCommand, how: GatedProcess): Promis
     state.endedBy ??= by;
     how.kill(child);
   };
+  /** Bytes of the current second; above the limit, the command waits until the next one. */
+  const second = { bytes: 0, timer: undefined as NodeJS.Timeout | undefined };
+  const pace = (bytes: number) => {
+    if (command.bytesPerSecond === undefined) return;
+    second.bytes += bytes;
+    second.timer ??= setTimeout(() => {
+      second.timer = undefined;
+      second.bytes = 0;
+      for (const { stream } of [pipes.stdout, pipes.stderr]) stream.resume();
+    }, 1_000);
+    if (second.bytes > command.bytesPerSecond) for (const { stream } of [pipes.stdout, pipes.stderr]) stream.pause();
+  };
   const take = (name: "stdout" | "stderr", bytes: Buffer) => {
     if (state.begunAt === null) {
       if (said.length < maxProblem) said += bytes.toString("utf8");
       return;
     }
     outputBytes += bytes.byteLength;
+    pace(bytes.byteLength);
     const remaining = command.outputBytes - forwarded;
     if (remaining <= 0 || state.thrown !== null) return;
     const part = bytes.byteLength > remaining ? bytes.subarray(0, remaining) : bytes;

@@ -15,7 +15,7 @@ import type { ShellProvider } from "./shell-provider.ts";
 export type { EgressConnection } from "./egress.ts";
 export type { SandboxControl } from "./sandbox-control.ts";
 export { createSandboxSettings } from "./sandbox-settings.ts";
-export type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
+export type { BackgroundProcess, ShellCommand, ShellProvider, ShellResult } from "./shell-provider.ts";
 
 export interface SandboxDeps {
   /** Absolute and resolved. */
@@ -55,6 +55,8 @@ const decisive = [
 export interface Sandbox {
   readonly shells: readonly ShellProvider[];
   readonly control: SandboxControl;
+  /** Makes the values of the workspace's secret files known to redaction. */
+  readonly learnSecrets: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -104,6 +106,7 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
       restart: () => container.restart(),
       onChange: container.onChange,
     },
+    learnSecrets: secrets.learn,
     close: () => egress.close(),
   };
 }

@@ -1,6 +1,25 @@
+import type { Duplex } from "node:stream";
 import type { CommandPlace, Containment, ProviderHealth } from "../contract/providers.ts";
 import type { OverlayLayer, OverlayView } from "../workspace/workspace.ts";
 import type { EgressConnection } from "./egress.ts";
+
+/** A TCP port on which a command listens. A port of family 6 takes no connections over IPv4. */
+export interface ListeningPort {
+  readonly port: number;
+  readonly family: 4 | 6;
+}
+
+/** A running command in the background. */
+export interface BackgroundProcess {
+  /**
+   * Stops all its processes for a moment, so that none changes a file meanwhile. A command that cannot be stopped is ended.
+   * @returns lets them continue
+   */
+  pause(): Promise<() => void>;
+  ports(): ListeningPort[];
+  /** Connects a client to one of its ports, until either side closes. */
+  forward(port: ListeningPort, client: Duplex): void;
+}
 
 /** A command line to run in a sandbox. It was authorized and recorded before. */
 export interface ShellCommand {
@@ -19,6 +38,13 @@ export interface ShellCommand {
   readonly onConnection?: (connection: EgressConnection) => void;
   /** The task's view, opened by this sandbox: the command sees and changes it in place of the workspace. */
   readonly view?: OverlayView;
+  /**
+   * The command runs beside the later ones of its view, which it requires. They share its network unless they have access to another. Called
+   * once it has started.
+   */
+  readonly onBackground?: (process: BackgroundProcess) => void;
+  /** Output that is read per second; a command that prints more waits. Unlimited if absent. */
+  readonly bytesPerSecond?: number;
   readonly signal: AbortSignal;
   /** Receives bytes in the order they arrive. */
   readonly onOutput: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
@@ -53,6 +79,8 @@ export interface ShellProvider {
   version(): string | null;
   /** The level of containment in effect, found by a real try with the last probe; the weaker one before. */
   containment(): Containment;
+  /** True where commands can run in the background (`onBackground`). */
+  readonly hasBackground?: boolean;
   /** Checks the current health, within a few seconds. Never throws. */
   probe(signal?: AbortSignal): Promise<ProviderHealth>;
   /**

@@ -7,6 +7,9 @@ type Names =
   | "tools.list"
   | "tools.invoke"
   | "repl.run"
+  | "background.list"
+  | "background.stop"
+  | "background.preview"
   | "workspace.search"
   | "workspace.outline"
   | "workspace.files"
@@ -42,6 +45,9 @@ export function toolHandlers(
       if (outcome.isError) throw failureOf(outcome);
       return { output: outcome.text, receiptId: outcome.receiptId };
     },
+    "background.list": ({ questId }) => ({ items: tools.background.list(questId) }),
+    "background.stop": ({ id }) => tools.background.stop(id, "user"),
+    "background.preview": ({ id, port }) => tools.background.preview(id, port),
     "workspace.search": ({ query, regex, glob, limit }, { signal }) =>
       tools.search({ query, regex, limit, ...(glob === undefined ? {} : { glob }) }, signal),
     "workspace.outline": ({ path }) => tools.outline(path),

@@ -10,6 +10,7 @@ import { createSandboxSettings, type SandboxControl, type ShellProvider } from "
 import type { Log, PageFetch, Placeholders, Redactor, Sanitizer } from "../security/security.ts";
 import { createOutliner, type FilePath, findFiles, noQuest, outlineFile, searchWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { catalog as shippedCatalog } from "./catalog/catalog.ts";
+import { createBackgroundCommands } from "./command/background-commands.ts";
 import type { CommandServices } from "./command/command-services.ts";
 import { createMemoryActionFactory } from "./memory/memory-actions.ts";
 import { createMemoryService } from "./memory/memory-service.ts";
@@ -39,6 +40,8 @@ export interface CommandSandbox {
   readonly shells: readonly ShellProvider[];
   /** The container engine; null where there is none. */
   readonly control: SandboxControl | null;
+  /** Makes the values of the workspace's secret files known to redaction. */
+  readonly learnSecrets: () => Promise<void>;
 }
 
 export interface ToolsDeps {
@@ -115,8 +118,11 @@ export function createTools(deps: ToolsDeps): Tools {
   });
 
   const commandSettings = createSandboxSettings({ configDir: deps.configDir, dataDir });
+  const background = createBackgroundCommands({ ledger, emit: deps.emit, now: deps.now, log });
   const commands: CommandServices = {
-    ...{ router, runOnProvider, redactor },
+    ...{ router, runOnProvider, redactor, background },
+    viewSandbox: (questId) => execution.background?.sandboxOf(questId ?? noQuest) ?? null,
+    learnSecrets: sandbox.learnSecrets,
     limits() {
       const { value: settings } = commandSettings.read();
       return { timeoutMs: settings.timeout_seconds * 1000, outputBytes: settings.output_bytes };
@@ -191,9 +197,11 @@ export function createTools(deps: ToolsDeps): Tools {
       deps.memory === null || memory === null
         ? null
         : createMemoryService({ memory: deps.memory, actions: memory, pipeline: execution.pipeline }),
+    background,
     routing,
     async close() {
       routing.close();
+      await background.close();
       await Promise.all(sandbox.shells.map((shell) => shell.close().catch((error: unknown) => log(`${shell.id} did not close`, error))));
     },
   };

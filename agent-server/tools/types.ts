@@ -4,6 +4,7 @@ import type { LancelotError } from "../contract/errors.ts";
 import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { ToolSchema } from "../models/models.ts";
+import type { BackgroundCommands } from "./command/background-types.ts";
 import type { MemoryService } from "./memory/memory-service.ts";
 import type { Routing } from "./routing/routing.ts";
 
@@ -12,6 +13,8 @@ export interface ToolCall extends ActionContext {
   readonly tool: string;
   /** As the model gave them; not parsed yet. */
   readonly args: unknown;
+  /** The id of the call in its conversation; absent outside of one. */
+  readonly callId?: string;
   /** Asks the user a question and waits for the answer; absent where nobody can answer. */
   readonly askOwner?: (question: string, options: readonly string[] | undefined, signal: AbortSignal) => Promise<string>;
   /** Stores the quest's plan. */
@@ -53,6 +56,8 @@ export interface Tools {
   outline(path: string): Promise<Result<"workspace.outline">>;
   /** Changes to memory besides the tools, through the same pipeline; null without a memory. */
   readonly memory: MemoryService | null;
+  /** The commands that run in the background. */
+  readonly background: BackgroundCommands;
   /** The providers of the tools, and their health. */
   readonly routing: Routing;
   close(): Promise<void>;

@@ -169,6 +169,7 @@ async function runOne(
     outcome = await tools.invoke({
       tool: call.name,
       args: call.args,
+      callId: call.id,
       quest: run.questId,
       parent: context.parentId,
       actor: "agent",

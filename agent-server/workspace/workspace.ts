@@ -66,7 +66,7 @@ export { type LayerChange, scanLayer } from "./tasks/layer-scan.ts";
 export { proposeChange } from "./tasks/propose-change.ts";
 export { describeGroups, describeOutcome, taskOutputs, toProposed } from "./tasks/describe-outcome.ts";
 export { type TaskStore, nothingLeft, toTaskLeft } from "./tasks/task-store.ts";
-export { type OpenView, type TaskOutcome, type Tasks, createTasks } from "./tasks/tasks.ts";
+export { type BackgroundProgram, type OpenView, type TaskOutcome, type Tasks, createTasks } from "./tasks/tasks.ts";
 export { createSecretIndex, type SecretIndex, type SecretPaths } from "./tasks/secret-index.ts";
 export { type ImportResult, importCommits } from "./tasks/commit-import.ts";
 export type { RefProblem } from "./tasks/ref-changes.ts";

@@ -32,7 +32,7 @@ async function exists(uri: vscode.Uri): Promise<boolean> {
   }
 }
 
-/** Commands that open links in a command's output, or the output itself in a terminal. */
+/** Commands that open links in a command's output, the output itself in a terminal, or a port on which a command listens. */
 export function commandOutputCommands(host: AgentHost): Commands {
   const partOf = async (questId: string, callId: string): Promise<ToolPart | undefined> => {
     const { messages } = await host.call("quests.get", { id: questId });
@@ -59,6 +59,21 @@ export function commandOutputCommands(host: AgentHost): Commands {
         return;
       }
       void vscode.window.showInformationMessage(vscode.l10n.t("{0} was not found in this workspace.", path));
+    },
+    async "lancelot.previewPort"(argument) {
+      const given = typeof argument === "object" ? argument : undefined;
+      const id = field(given, "id");
+      const port = Number(field(given, "port"));
+      if (id === undefined || !Number.isInteger(port)) return;
+      const { url } = await host.call("background.preview", { id, port });
+      // In a remote window, the editor forwards the port.
+      const uri = await vscode.env.asExternalUri(vscode.Uri.parse(url, true));
+      try {
+        await vscode.commands.executeCommand("simpleBrowser.api.open", uri, { viewColumn: vscode.ViewColumn.Beside });
+      } catch {
+        // The editor has no browser of its own.
+        await vscode.env.openExternal(uri);
+      }
     },
     async "lancelot.openInTerminal"(argument) {
       const given = typeof argument === "object" ? argument : undefined;

@@ -41,7 +41,7 @@ export function composeTools(given: GivenTools): ComposedTools {
     log: () => undefined,
     isQuestOpen: () => true,
     safeMode: () => false,
-    sandbox: { shells: given.shells ?? [], control: null },
+    sandbox: { shells: given.shells ?? [], control: null, learnSecrets: () => Promise.resolve() },
     placeholders: createPlaceholders({ dataDir: given.dataDir }),
     sanitizer: createSanitizer(join(import.meta.dirname, "../../config")),
     ...given,

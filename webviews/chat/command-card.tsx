@@ -9,6 +9,7 @@ import { ExactText } from "../shared/exact-text.tsx";
 import { formatDuration, t } from "../shared/l10n.ts";
 import type { Target } from "../shared/terminal/links.ts";
 import { TerminalOutput, TerminalTail } from "../shared/terminal/output.tsx";
+import { backgroundOf, isRunning } from "./background-card.tsx";
 import type { Chat } from "./chat-state.ts";
 
 /** Lines of output that a closed card shows while its command runs. */
@@ -58,7 +59,9 @@ export function CommandEnd({ command, status }: { command: CommandRun; status: T
 
 /** Shows the last output lines below a closed card while the command runs. */
 export function CommandTail({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element | null {
-  return part.status === "running" ? <TerminalTail output={chat.outputs.of(part)} max={tailLines} /> : null;
+  return part.status === "running" || isRunning(backgroundOf(part, chat)) ? (
+    <TerminalTail output={chat.outputs.of(part)} max={tailLines} />
+  ) : null;
 }
 
 function openTarget(chat: Chat, target: Target, cwd: string): void {
@@ -81,7 +84,7 @@ function networkText({ place, network }: CommandRun): string {
 /** The open card of a command: its exact text, location, output and actions. */
 export function CommandBody({ part, command, chat }: { part: ToolPart; command: CommandRun; chat: Chat }): JSX.Element {
   const output = chat.outputs.of(part);
-  const running = part.status === "running";
+  const running = part.status === "running" || isRunning(backgroundOf(part, chat));
   const { cwd } = command;
   const open = useCallback((target: Target) => openTarget(chat, target, cwd), [chat, cwd]);
   const questId = chat.conversation.questId.value;
@@ -118,7 +121,7 @@ export function CommandBody({ part, command, chat }: { part: ToolPart; command: 
       </ul>
       <TerminalOutput output={output} running={running} label={t("Output")} open={open} />
       <div class="actions command-actions">
-        {running && (
+        {part.status === "running" && (
           <Button testId="stop" icon="debug-stop" title={t("Stops this command and its task")} onClick={chat.stop}>
             {t("Stop")}
           </Button>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
 import { Button, Icon, State, type StateProps, TierBadge, VerdictBadge } from "../shared/components.tsx";
 import { count, formatDuration, t } from "../shared/l10n.ts";
+import { BackgroundActions, BackgroundBadge, backgroundOf, isRunning, withOutput } from "./background-card.tsx";
 import { ChangeCard } from "./change-card.tsx";
 import { CommandBody, CommandEnd, CommandTail } from "./command-card.tsx";
 import { type Chat, changesOf } from "./chat-state.ts";
@@ -35,6 +36,8 @@ const icons: Readonly<Record<string, string>> = {
   ask_owner: "comment-discussion",
   update_plan: "checklist",
   run_command: "terminal",
+  command_output: "output",
+  stop_command: "debug-stop",
   fetch_url: "globe",
 };
 
@@ -123,7 +126,9 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
 }
 
 /** One tool call. The closed card shows the action and its status; the open card adds the verdict and the output. */
-export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
+export const ToolCard = memo(function ToolCard({ part: stored, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
+  const background = backgroundOf(stored, chat);
+  const part = withOutput(stored, background);
   const status = stateOf(part.status);
   // Several edits can belong to one change; the card of the last one shows it.
   const ids = changesOf(part).filter((id) => chat.changeAt.value.get(id) === part.callId);
@@ -147,7 +152,8 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
               <span class="sr-only">{t("The output contains text that resembles instructions to the model")}</span>
             </span>
           )}
-          {part.command !== undefined && <CommandEnd command={part.command} status={part.status} />}
+          {part.command !== undefined && background === null && <CommandEnd command={part.command} status={part.status} />}
+          {background !== null && <BackgroundBadge state={background} />}
           {part.durationMs !== null && <span class="quiet duration">{formatDuration(part.durationMs)}</span>}
           {part.tier !== null && <TierBadge tier={part.tier} />}
           <State {...status} spin={part.status === "running"} quiet={part.status !== "denied" && part.status !== "waiting"} />
@@ -155,6 +161,7 @@ export const ToolCard = memo(function ToolCard({ part, chat }: { part: ToolPart;
         {(open || part.command === undefined) && <Details part={part} chat={chat} />}
       </details>
       {part.command !== undefined && !open && <CommandTail part={part} chat={chat} />}
+      {isRunning(background) && <BackgroundActions state={background} chat={chat} />}
       {part.touched !== undefined && <TouchedFiles part={part} touched={part.touched} chat={chat} />}
       {changes.map((change) => (
         <ChangeCard key={change.id} change={change} chat={chat} />

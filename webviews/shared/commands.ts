@@ -24,6 +24,7 @@ export const commands = {
   openLink: "lancelot.openLink",
   openAt: "lancelot.openAt",
   openInTerminal: "lancelot.openInTerminal",
+  previewPort: "lancelot.previewPort",
   showTouched: "lancelot.showTouched",
   undoTouched: "lancelot.undoTouched",
   buildSandbox: "lancelot.buildSandbox",

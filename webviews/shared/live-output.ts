@@ -93,8 +93,9 @@ export function createLiveOutputs(bridge: Bridge, conversation: Pick<Conversatio
   }
 
   bridge.onEvent((event) => {
-    if (event.topic !== "toolOutput" || event.payload.questId !== conversation.questId.peek()) return;
-    const { callId, offset, text } = event.payload;
+    if (event.topic !== "toolOutput" && event.topic !== "backgroundOutput") return;
+    const { questId, callId, offset, text } = event.payload;
+    if (questId !== conversation.questId.peek() || callId === null) return;
     const entry = entryOf(callId);
     if (take(entry, offset, text)) return;
     entry.waiting = [...entry.waiting, { offset, text }].slice(-maxWaitingChunks);

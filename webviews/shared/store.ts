@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { BackgroundCommand } from "../../agent-server/contract/background.ts";
 import type { Change, TaskLeft } from "../../agent-server/contract/changes.ts";
 import type { Quest } from "../../agent-server/contract/chat.ts";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
@@ -30,6 +31,8 @@ export interface Store {
   readonly openChanges: ReadonlySignal<readonly Change[]>;
   /** What tasks have besides their proposed changes, by quest. */
   readonly left: ReadonlySignal<ReadonlyMap<string, TaskLeft>>;
+  /** Commands that run in the background and those that ended last, by id. */
+  readonly background: ReadonlySignal<ReadonlyMap<string, BackgroundCommand>>;
   /** Newest first, at most `latestReceiptCount`. */
   readonly latestReceipts: ReadonlySignal<readonly Receipt[]>;
   readonly models: ReadonlySignal<Models | null>;
@@ -44,6 +47,7 @@ export interface Store {
   putApproval(approval: Approval): void;
   putChange(change: Change): void;
   putLeft(left: TaskLeft): void;
+  putBackground(command: BackgroundCommand): void;
   dispose(): void;
 }
 
@@ -71,6 +75,7 @@ export function createStore(bridge: Bridge): Store {
   const approvals = signal<ReadonlyMap<string, Approval>>(new Map());
   const changes = signal<ReadonlyMap<string, Change>>(new Map());
   const left = signal<ReadonlyMap<string, TaskLeft>>(new Map());
+  const background = signal<ReadonlyMap<string, BackgroundCommand>>(new Map());
   const latestReceipts = signal<readonly Receipt[]>([]);
   const models = signal<Models | null>(null);
   const localModel = signal<LocalModel | null>(null);
@@ -83,6 +88,11 @@ export function createStore(bridge: Bridge): Store {
 
   function putLeft(found: TaskLeft): void {
     left.value = new Map(left.value).set(found.questId, found);
+  }
+
+  /** Events have no output before the end, so the known one stays. */
+  function putBackground(command: BackgroundCommand): void {
+    put(background, { ...background.value.get(command.id), ...command });
   }
 
   function putReceipt(receipt: Receipt): void {
@@ -129,6 +139,8 @@ export function createStore(bridge: Bridge): Store {
         return put(changes, event.payload);
       case "task":
         return putLeft(event.payload);
+      case "backgroundCommand":
+        return putBackground(event.payload);
       case "receipt":
         return putReceipt(event.payload);
       case "localModel":
@@ -141,6 +153,7 @@ export function createStore(bridge: Bridge): Store {
       case "messagesRemoved":
       case "delta":
       case "toolOutput":
+      case "backgroundOutput":
         return; // Handled by the conversation.
       case "soul":
       case "trust":
@@ -176,7 +189,7 @@ export function createStore(bridge: Bridge): Store {
     refreshing = mine;
     void readModels();
     void readSpending();
-    const [quest, approval, change, receipt, local, host, place] = await Promise.allSettled([
+    const [quest, approval, change, receipt, local, host, place, commands] = await Promise.allSettled([
       bridge.call("quests.list", {}),
       bridge.call("approvals.list", {}),
       bridge.call("changes.list", { open: true }),
@@ -184,6 +197,7 @@ export function createStore(bridge: Bridge): Store {
       bridge.call("models.local", {}),
       bridge.call("host.info", {}),
       bridge.call("tools.sandbox", {}),
+      bridge.call("background.list", {}),
     ]);
     if (refreshing !== mine) return;
     refreshing = undefined;
@@ -194,6 +208,7 @@ export function createStore(bridge: Bridge): Store {
     if (local.status === "fulfilled") localModel.value = local.value;
     if (host.status === "fulfilled") info.value = host.value;
     if (place.status === "fulfilled") sandbox.value = place.value;
+    background.value = byId(commands.status === "fulfilled" ? commands.value.items : []);
     for (const event of mine.events) apply(event);
     generation.value += 1;
   }
@@ -222,6 +237,7 @@ export function createStore(bridge: Bridge): Store {
     changes,
     openChanges: computed(() => [...changes.value.values()].filter((change) => change.status === "pending")),
     left,
+    background,
     latestReceipts,
     models,
     localModel,
@@ -232,6 +248,7 @@ export function createStore(bridge: Bridge): Store {
     putQuest: (quest) => putResponse(quests, quest),
     putApproval: (approval) => put(approvals, approval),
     putLeft,
+    putBackground,
     putChange: (change) => putResponse(changes, change),
     dispose: () => {
       for (const stop of stops) stop();

@@ -28,8 +28,18 @@ function networkRule(hosts: readonly string[] | null, unlisted: readonly string[
   return rule("command.network", `Runs with network access: it can send data to ${named}.`);
 }
 
+/** Reading the output of a background command and stopping it: it was judged when it started. */
+function assessBackground(intent: Intent): ReturnType<typeof policyFinding> {
+  if (textArgument(intent, "id") === null)
+    return policyFinding({
+      denial: denial("command.missing", "The id of the command is missing.", ["Pass the id that run_command returned."]),
+    });
+  return policyFinding({ scope: `background.${intent.action}` });
+}
+
 /** Policy for command lines: what the syntax tree would run, and where. */
 export const assessCommand: PolicyRule = (intent, _base, facts) => {
+  if (intent.action === "output" || intent.action === "stop") return assessBackground(intent);
   const command = textArgument(intent, "command");
   if (command === null)
     return policyFinding({ denial: denial("command.missing", "The command is missing.", ["Pass the command to run."]) });

@@ -35,6 +35,7 @@ export async function openContainerView(options: OverlayOptions): Promise<Contai
       get enter() {
         return here().enter;
       },
+      refresh: () => here().refresh(),
       alive: () => state.mounted?.alive() ?? false,
       async close() {
         state.closed = true;

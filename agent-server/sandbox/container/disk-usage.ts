@@ -8,13 +8,15 @@ import { join } from "node:path";
 const certainly = 3;
 /** Interval in milliseconds: a fast disk writes some 100 MB in this time, and a check takes microseconds. */
 const checkEvery = 40;
+/** For commands that run for hours, only the space that was gone while they wrote as much within this time (ms) is certain to be theirs. */
+const lastingWindow = 60_000;
 
 /**
  * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Checks the free disk space often, because that is
  * cheap. Only when that much space is gone, it adds up the workspace files that changed since the start.
- * @returns a function that stops the checks
+ * @param written bytes that a command wrote that may run for hours; absent for others @returns a function that stops the checks
  */
-export function watchGrowth(workspace: string, limit: number, exceeded: () => void): () => void {
+export function watchGrowth(workspace: string, limit: number, exceeded: () => void, written?: () => number): () => void {
   const state = { over: false, checked: 0 };
   const since = Date.now() - 1_000;
   const free = async () => {
@@ -23,13 +25,17 @@ export function watchGrowth(workspace: string, limit: number, exceeded: () => vo
   };
   const watch = async () => {
     const before = await free();
+    let recent = { free: before, written: 0, at: Date.now() };
     while (!state.over) {
       await new Promise((resolve) => setTimeout(resolve, checkEvery).unref());
-      const gone = before - (await free());
+      const now = await free();
+      const gone = before - now;
+      if (written !== undefined && Date.now() - recent.at > lastingWindow) recent = { free: now, written: written(), at: Date.now() };
       // Walks again only after another 50 % of growth, so that an unrelated download causes few walks.
       if (state.over || gone < limit || gone < state.checked * 1.5) continue;
       state.checked = gone;
-      if (gone > limit * certainly || (await changedBytes(workspace, since, limit, () => state.over)) > limit) {
+      const isCertain = recent.free - now > limit * certainly && (written === undefined || written() - recent.written > limit);
+      if (isCertain || (await changedBytes(workspace, since, limit, () => state.over)) > limit) {
         if (!state.over) exceeded();
         return;
       }

@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { promisify } from "node:util";
 import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
@@ -16,6 +14,7 @@ import { createPipeMaker } from "../output-pipes.ts";
 import { cleanupStandIns, gitWithMasks, makeMaskFile } from "../secret-masks.ts";
 import type { ShellProvider } from "../shell-provider.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
+import { type BubblewrapInfo, bubblewrapProblem as problemOf, inspectBubblewrap } from "./bubblewrap-info.ts";
 import { installAdvice, explainFailure } from "./setup-advice.ts";
 import { type ControlGroup, findControlGroups } from "./control-groups.ts";
 import { forwarderPort, insideScript } from "./inner-script.ts";
@@ -35,31 +34,24 @@ import { createPlaceholders, sweep } from "./placeholder-files.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { makeSystemFiles, type SystemFiles } from "./system-files.ts";
 import { openOverlayView, temporaryInView, tryOverlayView } from "../overlay/overlay-view.ts";
-import { treeOf, watchProcesses } from "./process-watch.ts";
+import { treeOf, watchProcesses, writtenBy } from "./process-watch.ts";
+import { createBackgroundProcess } from "./background-process.ts";
+import { type CommandNetwork, createViewNetworks, enterWithNetwork } from "./view-network.ts";
 
-const execute = promisify(execFile);
-/** Milliseconds. */
-const probeWithin = 5_000;
 const shellId = "bubblewrap";
 /** Descriptors of the sandboxed process; 3 and 4 belong to the gate. */
 const infoDescriptor = 5;
 const seccompDescriptor = 6;
+/** The network namespace of the view, where there is one. */
+const networkDescriptor = 7;
 
 interface Prepared {
   readonly systemFiles: SystemFiles;
   /** Contains what commands see in place of secret files. Their user can enter it but not list it. */
   readonly maskFolder: string;
   readonly seccomp: string | null;
-}
-
-/** Capabilities of the installed bubblewrap. */
-interface BubblewrapInfo {
-  readonly version: string;
-  readonly sizes: boolean;
-  readonly modes: boolean;
-  readonly noUserNamespaces: boolean;
-  readonly bash: boolean;
-  readonly socat: boolean;
+  /** The filter of background commands. */
+  readonly pausableSeccomp: string | null;
 }
 
 /** Runs commands in bubblewrap (docs/decisions/0012-os-sandbox.md). */
@@ -73,33 +65,14 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   let found: BubblewrapInfo | null = null;
   let prepared: Promise<Prepared> | null = null;
   const pipes = createPipeMaker(folder);
+  const networks = createViewNetworks();
   const viewOptions = () => ({ sandbox: shellId, env, owner: ownerOf(deps.workspace) });
   /** Why the workspace cannot be shown copy-on-write, as of the last probe; null where it can. */
   let noViews: string | null = "The sandbox was not checked yet.";
 
   async function inspect(signal?: AbortSignal): Promise<BubblewrapInfo> {
-    const options = { timeout: probeWithin, env: { PATH: env["PATH"] ?? "/usr/bin:/bin" }, ...(signal === undefined ? {} : { signal }) };
-    const version = (await execute(program, ["--version"], options)).stdout.trim().replace(/^bubblewrap /, "");
-    const help = (await execute(program, ["--help"], options)).stdout;
-    const has = (name: string) => ["/usr/bin", "/bin", "/usr/local/bin"].some((at) => existsSync(join(at, name)));
-    const seen: BubblewrapInfo = {
-      version,
-      sizes: help.includes("--size "),
-      modes: help.includes("--perms "),
-      noUserNamespaces: help.includes("--disable-userns"),
-      bash: has("bash"),
-      socat: has("socat"),
-    };
-    await execute(
-      program,
-      ["--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "true"],
-      {
-        ...options,
-        ...ownerOf(deps.workspace),
-      },
-    );
-    found = seen;
-    return seen;
+    found = await inspectBubblewrap({ program, env, owner: ownerOf(deps.workspace) }, signal);
+    return found;
   }
 
   async function probe(signal?: AbortSignal): Promise<ProviderHealth> {
@@ -135,13 +108,16 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
   async function prepare(): Promise<Prepared> {
     sweep(folder);
     const { uid, gid } = identityInside(deps.workspace);
-    const filter = seccompFilter(process.arch);
-    const seccomp = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
-    if (filter !== null && seccomp !== null) writeFileSync(seccomp, filter, { mode: 0o600, flag: "wx" });
+    const write = (filter: Uint8Array | null): string | null => {
+      const path = filter === null ? null : join(folder, `${process.pid}-${randomBytes(4).toString("hex")}-seccomp`);
+      if (filter !== null && path !== null) writeFileSync(path, filter, { mode: 0o600, flag: "wx" });
+      return path;
+    };
+    const [seccomp, pausableSeccomp] = [write(seccompFilter(process.arch)), write(seccompFilter(process.arch, true))];
     const maskFolder = makeTemporaryFolder("masks");
     chmodSync(maskFolder, 0o711);
     const gitSettings = await gitIdentitySettings(new AbortController().signal);
-    return { systemFiles: makeSystemFiles(uid, gid, gitSettings), maskFolder, seccomp };
+    return { systemFiles: makeSystemFiles(uid, gid, gitSettings), maskFolder, seccomp, pausableSeccomp };
   }
 
   const run: ShellProvider["run"] = async (command) => {
@@ -165,13 +141,14 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       throw new LancelotError("unavailable", "Commands have no network access here. Run the command without it.");
 
     const limits = deps.limits();
-    const { view } = command;
+    const { view, onBackground } = command;
     const masked = await deps.masked(repositoryOutside(workspace), view);
-    const { systemFiles, maskFolder, seccomp } = await (prepared ??= prepare().catch((error: unknown) => {
+    const { systemFiles, maskFolder, ...filters } = await (prepared ??= prepare().catch((error: unknown) => {
       prepared = null;
       throw error;
     }));
     const removeStandIns = view === undefined ? cleanupStandIns(masked) : () => undefined;
+    const seccomp = onBackground === undefined ? filters.seccomp : filters.pausableSeccomp;
     const { mounts, missing } =
       view === undefined
         ? workspaceMounts(workspace, deps.dataDir, deps.protectedPaths(), masked)
@@ -183,12 +160,16 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     );
     const grant = command.network && deps.egress !== null ? await deps.egress.grant(command.onConnection, command.hosts) : null;
     let group: ControlGroup | null = null;
+    let network = null as CommandNetwork | null;
     const descriptors: number[] = [];
     let told: Promise<void> = Promise.resolve();
     let first: { readonly pid: number; readonly startedAt: string } | null = null;
     try {
       const shell = seen.bash ? "bash" : "sh";
       descriptors.push(openSync(seccomp ?? "/dev/null", "r"));
+      // With access to the network, a command has a namespace of its own: others in it could take the place of its forwarder.
+      const shared = view === undefined || grant !== null ? null : networks.of(view);
+      if (shared !== null) descriptors.push(openSync(`/proc/self/fd/${shared}`, "r"));
       group = groups?.create(limits) ?? null;
       const script = insideScript(
         shell,
@@ -198,6 +179,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
           fileBytes: limits.workspaceBytes,
         },
         grant !== null,
+        shared === null ? null : networkDescriptor,
       );
       const { uid, gid } = identityInside(workspace);
       const args = bubblewrapArguments({
@@ -216,8 +198,10 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
         seccomp: seccomp === null ? null : seccompDescriptor,
         info: infoDescriptor,
         egressSocket: grant === null ? null : grant.socketPath,
+        keepsNetwork: shared !== null,
       });
-      const [start, ...before] = view === undefined ? [program] : [...view.enter, program];
+      const enter = view === undefined ? [] : shared === null ? view.enter : enterWithNetwork(view, networkDescriptor);
+      const [start, ...before] = [...enter, program];
       const stop = new AbortController();
       const ending = runGated(
         { ...command, signal: AbortSignal.any([command.signal, stop.signal]) },
@@ -266,15 +250,28 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
             }
             removeStandIns();
             group?.join([child.pid, ...treeOf(first.pid)]);
+            if (onBackground !== undefined && view !== undefined)
+              network = networks.keep(view, first.pid, shared !== null || networks.of(view) === null);
           },
           watch(end) {
             const over = (words: string) => {
               command.onOutput("stderr", Buffer.from(`\nlancelot: stopped because it ${words}.\n`));
               end("limit");
             };
+            if (view !== undefined && network !== null && first !== null)
+              onBackground?.(
+                createBackgroundProcess({
+                  ...{ view, network, first, env },
+                  hasForwarder: grant !== null,
+                  end: () => stop.signal.aborted || command.signal.aborted || over("could not be paused"),
+                }),
+              );
             const stops = [
-              watchGrowth(view?.folder ?? workspace, limits.workspaceBytes, () =>
-                over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
+              watchGrowth(
+                view?.folder ?? workspace,
+                limits.workspaceBytes,
+                () => over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
+                ...(onBackground === undefined || first === null ? [] : [writtenBy(first.pid)]),
               ),
               ...(group === null && first !== null
                 ? [
@@ -311,6 +308,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       releasePlaceholders();
       removeStandIns();
       group?.remove();
+      network?.leave();
       await grant?.revoke();
     }
   };
@@ -319,6 +317,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
     id: shellId,
     title: "OS sandbox (bubblewrap)",
     place: "os_sandbox",
+    hasBackground: true,
     version: () => found?.version ?? null,
     probe,
     containment: () => (noViews === null ? "transactional" : "watched"),
@@ -332,19 +331,9 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
       prepared = null;
       if (made === null || made === undefined) return;
       for (const folder of [made.systemFiles.folder, made.maskFolder]) rmSync(folder, { recursive: true, force: true });
-      if (made.seccomp !== null) rmSync(made.seccomp, { force: true });
+      for (const path of [made.seccomp, made.pausableSeccomp]) if (path !== null) rmSync(path, { force: true });
     },
   };
-
-  function problemOf(error: unknown): { message: string; nextStep: string } {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
-      return {
-        message: "The OS sandbox is unavailable, because bubblewrap is not installed.",
-        nextStep: installAdvice(["bubblewrap", "socat"]),
-      };
-    }
-    return explainFailure(String((error as { stderr?: unknown }).stderr ?? (error instanceof Error ? error.message : error)));
-  }
 }
 
 function realHome(env: NodeJS.ProcessEnv): string {

@@ -18,9 +18,9 @@ export const egressSocketInside = "/run/egress.sock";
  * Script of the first shell in the sandbox: sets its limits, waits for the start signal, runs the command as `$1 -c -- $2` and reports
  * whether
  * processes remain. It starts only the command and the forwarder, so it works when no more processes can start.
- * @param shell `bash` uses different units for limits
+ * @param shell `bash` uses different units for limits @param closed an inherited descriptor that no command may have
  */
-export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward: boolean): string {
+export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward: boolean, closed: number | null = null): string {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1024);
   const fileBlocks = shell === "bash" ? kilobytes(limits.fileBytes) : Math.ceil(limits.fileBytes / 512);
   return [
@@ -29,6 +29,7 @@ export function insideScript(shell: "bash" | "sh", limits: InsideLimits, forward
     "ulimit -n 8192 2>/dev/null",
     ...(limits.memoryBytes === null ? [] : [`ulimit -d ${kilobytes(limits.memoryBytes)}`]),
     ...(limits.processes === null ? [] : [`ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes}`]),
+    ...(closed === null ? [] : [`exec ${closed}<&-`]),
     "printf ready >&4",
     "read -r go <&3 || exit 125",
     "exec 3<&-",

@@ -154,6 +154,8 @@ export interface Layout {
   readonly seccomp: number | null;
   readonly info: number;
   readonly egressSocket: string | null;
+  /** True to stay in the network namespace of the caller. */
+  readonly keepsNetwork: boolean;
 }
 
 /** Arguments of `bwrap` up to the `--`. Only the paths listed here are visible. */
@@ -167,7 +169,7 @@ export function bubblewrapArguments(layout: Layout): string[] {
     return [kind === "write" ? "--bind" : "--ro-bind", path, path];
   };
   const args = [
-    ...["user", "pid", "ipc", "uts", "net", "cgroup-try"].map((name) => `--unshare-${name}`),
+    ...["user", "pid", "ipc", "uts", ...(layout.keepsNetwork ? [] : ["net"]), "cgroup-try"].map((name) => `--unshare-${name}`),
     ...(layout.noUserNamespaces ? ["--disable-userns"] : []),
     "--die-with-parent",
     "--new-session",

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { SandboxLimits } from "../shell-provider.ts";
 
 /** Interval of checks in milliseconds. */
@@ -43,6 +43,19 @@ function shareOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+/** Counts the bytes that a process and those below it wrote to files, ended ones included. Without the kernel's count, everything is theirs. */
+export function writtenBy(pid: number): () => number {
+  return () =>
+    sum(treeOf(pid), (one) => {
+      try {
+        return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${one}/io`, "utf8"))?.[1] ?? "0");
+      } catch {
+        // The process ended in the meantime, and its parent has its count.
+        return existsSync(`/proc/${one}`) ? Number.MAX_SAFE_INTEGER : 0;
+      }
+    });
 }
 
 /**

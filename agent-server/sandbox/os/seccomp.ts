@@ -14,6 +14,8 @@ interface Architecture {
   readonly clone: number;
   readonly ioctl: number;
   readonly socket: number;
+  /** The column of this architecture in the tables above. */
+  readonly column: 0 | 1;
   /** System calls from this number on belong to another table (x32). */
   readonly foreignFrom: number | null;
 }
@@ -77,6 +79,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
     clone: 56,
     ioctl: 16,
     socket: 41,
+    column: 0,
     foreignFrom: 0x40000000,
   },
   arm64: {
@@ -86,9 +89,16 @@ const architectures: Readonly<Record<string, Architecture>> = {
     clone: 220,
     ioctl: 29,
     socket: 198,
+    column: 1,
     foreignFrom: null,
   },
 };
+
+/** Calls by which a stopped program would be continued: a timer or a message queue can send SIGCONT. Programs do without them. */
+const continuing = { timer_create: [222, 107], mq_notify: [244, 184] } as const;
+const fcntl = [72, 25] as const;
+/** Chooses the signal that a file sends. */
+const setSignal = 10;
 
 /** New user, mount, pid, network, ipc, uts and cgroup namespaces. */
 const namespaceFlags = 0x7e020000;
@@ -113,12 +123,13 @@ type Instruction = readonly [code: number, value: number, jumpIf?: number, jumpE
 
 /**
  * The filter in the kernel's format (`struct sock_filter`, little endian); null for an unsupported processor.
- * @param arch value of `process.arch`
+ * @param arch value of `process.arch` @param isPausable also denies what would continue a stopped program
  */
-export function seccompFilter(arch: string): Uint8Array | null {
+export function seccompFilter(arch: string, isPausable = false): Uint8Array | null {
   const architecture = Object.hasOwn(architectures, arch) ? architectures[arch] : undefined;
   if (architecture === undefined) return null;
-  const { audit, refused, unknown, clone, ioctl, socket, foreignFrom } = architecture;
+  const { audit, refused, clone, ioctl, socket, foreignFrom } = architecture;
+  const unknown = [...architecture.unknown, ...(isPausable ? column(continuing, architecture.column) : [])];
   const program: Instruction[] = [
     [load, offsets.architecture],
     [equal, audit, 1, 0],
@@ -137,6 +148,7 @@ export function seccompFilter(arch: string): Uint8Array | null {
   withArgument(clone, offsets.first, anySet, [namespaceFlags]);
   withArgument(ioctl, offsets.second, equal, terminalTricks);
   withArgument(socket, offsets.first, equal, refusedSockets);
+  if (isPausable) withArgument(fcntl[architecture.column], offsets.second, equal, [setSignal]);
   program.push([answer, allow]);
 
   const bytes = new DataView(new ArrayBuffer(program.length * 8));

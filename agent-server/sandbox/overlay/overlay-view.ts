@@ -18,21 +18,28 @@ const maxProblem = 2_000;
 
 /**
  * Runs in the task's folder, with the options of its mounts: mounts each layer, given as its name and the folder to show, and the temporary
- * folder; then waits until standard input ends. Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the
- * folders above may be closed to the commands' user.
+ * folder; then waits until standard input ends. For each line it mounts the layers again, so that the system forgets which entries it knew.
+ * Names are relative (`-c` keeps them so), because overlay options cannot contain every character and because the folders above may be
+ * closed to the commands' user.
  */
 const script = `
 options=$1
 shift
-while [ $# -gt 0 ]; do
+count=$(($# / 2))
+while [ $count -gt 0 ]; do
   mount -c --rbind "$2" "$1/lower" || exit 1
   mount -c -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work,$options" "$2" || exit 1
+  set -- "$@" "$2"
   shift 2
+  count=$((count - 1))
 done
 mount -c --bind ${temporaryName} ${temporaryInView} || exit 1
 cd /
 printf ready
-read -r end
+while read -r line; do
+  for lower; do mount -c -i -n -o remount "$lower" || exit 1; done
+  printf done
+done
 exit 0`;
 
 /**
@@ -65,6 +72,7 @@ export async function openOverlayView({ sandbox, folder, layers, env, owner, mar
     throw error;
   }
   const pid = String(holder.pid);
+  const alive = () => holder.exitCode === null && holder.signalCode === null;
   return {
     sandbox,
     folder,
@@ -73,7 +81,13 @@ export async function openOverlayView({ sandbox, folder, layers, env, owner, mar
     upper: ({ name }) => join(folder, name, "upper"),
     merged: ({ lower }) => `/proc/${pid}/root${lower}`,
     enter: ["nsenter", "-t", pid, "-m", ...(asRoot ? becoming(owner) : ["-U", "--preserve-credentials"]), "--"],
-    alive: () => holder.exitCode === null && holder.signalCode === null,
+    async refresh() {
+      if (!alive()) return;
+      const done = new Promise<void>((resolve) => holder.stdout.once("data", () => resolve()));
+      holder.stdin.write("refresh\n");
+      await Promise.race([done, exited]);
+    },
+    alive,
     async close() {
       holder.stdin.end();
       const late = setTimeout(() => holder.kill("SIGKILL"), endWithin);

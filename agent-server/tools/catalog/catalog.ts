@@ -1,6 +1,7 @@
 import type { Tool } from "../tool.ts";
 import { applyPatch } from "./apply-patch.ts";
 import { askOwner } from "./ask-owner.ts";
+import { commandOutput } from "./command-output.ts";
 import { deleteFile } from "./delete-file.ts";
 import { deploy } from "./deploy.ts";
 import { diagnostics } from "./diagnostics.ts";
@@ -34,6 +35,7 @@ import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
 import { soulProposeAmendment } from "./soul-propose-amendment.ts";
+import { stopCommand } from "./stop-command.ts";
 import { updatePlan } from "./update-plan.ts";
 import { writeFile } from "./write-file.ts";
 
@@ -50,6 +52,8 @@ export const catalog: readonly Tool[] = [
   applyPatch,
   deleteFile,
   runCommand,
+  commandOutput,
+  stopCommand,
   gitStatus,
   gitDiff,
   gitLog,

@@ -39,6 +39,7 @@ export function commandDetail(of: {
   containment: Containment;
   network: NetworkNeeds | null;
   timeoutMs: number;
+  background?: boolean;
 }): string {
   return [
     visibleCommand(of.command),
@@ -46,6 +47,7 @@ export function commandDetail(of: {
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
     `Runs ${describePlace(of.place, of.containment)}.`,
     of.place === "host" ? "Network: not limited, like your own programs." : describeNetwork(of.network),
+    ...(of.background === true ? ["Keeps running in the background until it is stopped, or its task ends."] : []),
     `Timeout: ${seconds(of.timeoutMs)}`,
   ].join("\n");
 }

@@ -9,6 +9,7 @@ import { runInShell } from "./shell-run.ts";
 import type { Answer, Effect, Scope } from "../tool.ts";
 import type { Provider, Result } from "../../execution/execution.ts";
 import type { Router } from "../routing/capability-router.ts";
+import { runInBackground } from "./background-run.ts";
 import { createCommandOutput } from "./command-output.ts";
 import { commandDetail, oneLine, placeName, seconds, visibleCommand } from "./command-question.ts";
 
@@ -22,7 +23,12 @@ export interface CommandLine {
   /** Steps to authorize in addition to the command, such as a deployment. */
   readonly steps?: Effect["steps"];
   readonly title: string;
+  /** The command keeps running after the call, which waits this long (ms) for its first output. */
+  readonly background?: { readonly waitMs: number };
 }
+
+/** How long (ms) a background command may run unless it asks for less. */
+const maxBackgroundMs = 86_400_000;
 
 /**
  * Plans the run of a command line on the chosen provider: in a view of the task where it has one, else with the whole workspace watched.
@@ -34,15 +40,25 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   if (problem !== null) throw new LancelotError("unavailable", problem);
   const { call } = scope;
   const limits = commands.limits();
-  const timeoutMs = Math.min(line.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
+  const inBackground = line.background !== undefined;
+  const timeoutMs = inBackground ? (line.timeoutMs ?? maxBackgroundMs) : Math.min(line.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
   const needs = commands.network(line.command, line.cwd.absolute);
   const network = needs !== null;
-  const profile = { network, unattended: call.askOwner === undefined };
-  const { provider: planned } = await commands.router.choose({ capability: "shell_exec", action: "run", profile });
+  const profile = { network, unattended: call.askOwner === undefined, background: inBackground };
+  const held = commands.viewSandbox(call.quest);
+  const { provider: planned } = await commands.router.choose({
+    ...{ capability: "shell_exec", action: "run", profile },
+    ...(held === null ? {} : { only: held }),
+  });
   const place = placeOf(planned);
   const containment = planned.containment?.() ?? "host";
   const { openView } = planned;
   const isInView = containment === "transactional" && openView !== undefined;
+  if (inBackground && !isInView)
+    throw new LancelotError(
+      "unavailable",
+      "Commands run in the background only where the workspace is shown to them copy-on-write, which is not possible here. Start and use the server in one command line instead, for example: server & sleep 2; curl -s localhost:3000",
+    );
   const updateCard = (update: Partial<CommandRun>): void =>
     call.onUpdate?.({
       command: {
@@ -77,13 +93,42 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     ],
     question: {
       title: line.title,
-      detail: commandDetail({ command: line.command, cwd: line.cwd.display, place, containment, network: needs, timeoutMs }),
+      detail: commandDetail({
+        command: line.command,
+        cwd: line.cwd.display,
+        place,
+        containment,
+        network: needs,
+        timeoutMs,
+        background: inBackground,
+      }),
     },
     touches: [],
     ...(isInView
       ? { inView: { openView, origin: oneLine(line.command), runsTests: commands.runsTests(line.command, line.cwd.absolute) } }
       : { watch: "workspace", needsReviewedFiles: true }),
     async run({ receiptId, view }) {
+      const shell = {
+        ...{ command: line.command, cwd: line.cwd.absolute, timeoutMs, network },
+        ...(needs === null || needs.hosts === null ? {} : { hosts: needs.hosts }),
+        ...(view === undefined ? {} : { view }),
+      };
+      const providerCall = { questId: call.quest, parentId: receiptId, planned, profile };
+      const whyNoNetwork = commands.whyNoNetwork(line.command, line.cwd.absolute);
+      if (line.background !== undefined)
+        return runInBackground(scope, {
+          ...{ receiptId, waitMs: line.background.waitMs, updateCard, text: visibleCommand(line.command) },
+          run: (hooks) => runInShell(commands.runOnProvider, { ...shell, ...hooks }, { ...providerCall, signal: hooks.signal }),
+          answer: ({ done, output, connections }) => {
+            const ran = placeById(commands.router, done.provider) ?? place;
+            updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
+            return answerOf(done.value, {
+              ...{ whyNoNetwork, text: output.text(), place: ran, containment, provider: done.provider, timeoutMs, connections },
+              limits: { outputBytes: Number.MAX_SAFE_INTEGER },
+            });
+          },
+          outputs: { place, containment, provider: toProvider(planned) },
+        });
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
         redactor: scope.placeholders?.secrets ?? commands.redactor,
@@ -93,24 +138,19 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
         const done = await runInShell(
           commands.runOnProvider,
           {
-            command: line.command,
-            cwd: line.cwd.absolute,
-            timeoutMs,
+            ...shell,
             outputBytes: limits.outputBytes,
-            network,
-            ...(needs === null || needs.hosts === null ? {} : { hosts: needs.hosts }),
-            ...(view === undefined ? {} : { view }),
             onConnection: (connection) => void connections.push(connection),
             onOutput: output.add,
           },
-          { questId: call.quest, parentId: receiptId, signal: call.signal, planned, profile },
+          { ...providerCall, signal: call.signal },
         );
         output.end();
         const ran = placeById(commands.router, done.provider) ?? place;
         updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
         if (done.value.ended === "stopped" && call.signal.aborted) throw new LancelotError("cancelled", "Stopped by the user.");
         return answerOf(done.value, {
-          whyNoNetwork: ran === "host" ? null : commands.whyNoNetwork(line.command, line.cwd.absolute),
+          whyNoNetwork: ran === "host" ? null : whyNoNetwork,
           text: output.text(),
           place: ran,
           containment,

@@ -112,6 +112,8 @@ export interface TaskProfile {
   readonly network: boolean;
   /** No user is present to approve or watch it. */
   readonly unattended: boolean;
+  /** It keeps running beside other commands of its task. */
+  readonly background?: boolean;
 }
 
 /** Runs actions. The pipeline has authorized and recorded each of them before. */

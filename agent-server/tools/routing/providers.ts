@@ -154,7 +154,10 @@ function shell(place: ShellProvider, index: number, remoteEngine: () => boolean)
     ...(place.openView === undefined ? {} : { openView: place.openView }),
     // Only the user's choice leads out of the sandbox, never a failure in it.
     ...(onHost ? { allowsFailover: false } : {}),
-    unsuited: ({ unattended }) => (onHost && unattended ? "No user is present to approve commands outside the sandbox." : null),
+    unsuited({ unattended, background }) {
+      if (background === true && place.hasBackground !== true) return `${place.title} cannot run commands in the background.`;
+      return onHost && unattended ? "No user is present to approve commands outside the sandbox." : null;
+    },
     offers: {
       shell_exec: {
         run(command) {

@@ -35,17 +35,6 @@ export interface TaskOutcome {
   readonly work: RepositoryWork | null;
 }
 
-export const noOutcome: TaskOutcome = {
-  proposed: [],
-  tooMany: null,
-  secret: [],
-  generated: null,
-  repositories: [],
-  special: [],
-  held: [],
-  work: null,
-};
-
 /** For the review: the receipt of a command, and its text. */
 export interface CommandOrigin {
   readonly receiptId: string | null;

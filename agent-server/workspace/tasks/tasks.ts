@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import type { Change } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
+import type { Log } from "../../security/security.ts";
 import type { StoredChange } from "../changes/change-store.ts";
 import { createTurns, type Turns } from "../effects/write-turns.ts";
 import { readWhole } from "../file-operations.ts";
@@ -9,15 +11,18 @@ import type { TargetFile } from "../workspace-files.ts";
 import { recoverGenerated } from "./apply-generated.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
 import { type LayerFolders, statOf } from "./layer-scan.ts";
+import type { OpenTask } from "./open-task.ts";
 import { readOwnState, readOwnWork } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
-import { type CommandOrigin, noOutcome, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
+import { type BackgroundProgram, createLiveViews, type LiveTask, type Proposed } from "./live-views.ts";
+import { type CommandOrigin, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
 import { nothingLeft, type PendingWork, type TaskStore } from "./task-store.ts";
 import type { OverlayLayer, OverlayView } from "./types.ts";
 import { createTaskRests, type TaskRests } from "./task-rest.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
 import { putInView } from "./write-to-view.ts";
 
+export type { BackgroundProgram } from "./live-views.ts";
 export type { CommandOrigin, TaskOutcome } from "./task-outcome.ts";
 
 /** Opens a view of a task; a sandbox does that. */
@@ -26,8 +31,16 @@ export type OpenView = (task: { readonly folder: string; readonly layers: readon
 /** A command of a task. While it is open, no other command of the task runs. */
 export interface TaskCommand {
   readonly view: OverlayView;
-  /** Finds what was written, proposes it and closes the view. Call it once no process of the command remains. */
+  /**
+   * Finds what was written, proposes it and closes the view, unless programs run in the background. Call it once no process of the command
+   * remains.
+   */
   finish(of: CommandOrigin): Promise<TaskOutcome>;
+  /**
+   * In place of `finish`, for a command that keeps running: proposes what it wrote so far, and lets other commands of the task begin in the
+   * same view. @returns also what it wrote until its end
+   */
+  keep(of: CommandOrigin, program: BackgroundProgram): Promise<{ readonly outcome: TaskOutcome; readonly last: Promise<TaskOutcome> }>;
   /** Closes the view of a command that did not start. */
   release(): Promise<void>;
 }
@@ -39,13 +52,25 @@ export interface Tasks {
    * @throws LancelotError `cancelled` while waiting, `conflict` while another window works on the task, `unavailable` where there are no views.
    */
   begin(of: { readonly questId: string; readonly signal: AbortSignal; readonly openView: OpenView }): Promise<TaskCommand>;
-  /** Generated files and commits. */
+  /** Generated files and commits. They cannot change while a program of the task runs in the background. */
   readonly rests: TaskRests;
+  /** Programs in the background. */
+  readonly background: {
+    /** The sandbox whose view they keep open, in which the other commands of the task run too; null without any. */
+    sandboxOf(questId: string): string | null;
+    /** Ends those of a task. */
+    stop(questId: string): Promise<void>;
+    /** Called when the last one of a task has ended. */
+    onClosed(listener: (questId: string) => void): () => void;
+  };
 }
 
 export interface TasksDeps extends OutcomeDeps {
   readonly folders: Pick<TaskFolders, "use" | "interrupted" | "folderOf">;
   readonly tasks: TaskStore;
+  /** Calls the listener when a change was proposed or decided; needed for programs in the background. */
+  readonly onChanged?: (listener: (change: Pick<Change, "questId">) => void) => unknown;
+  readonly log?: Log;
 }
 
 interface ProposedContent {
@@ -53,16 +78,6 @@ interface ProposedContent {
   readonly bytes: Buffer | null;
   readonly mode: number;
   readonly isConflict: boolean;
-}
-
-interface OpenTask {
-  readonly view: OverlayView;
-  /** Paths where the view shows the user's text, because the proposed change does not merge with it. */
-  readonly conflicts: ReadonlySet<string>;
-  /** The proposed changes that the view showed at first, with the time of their last change. */
-  readonly shown: ReadonlyMap<string, string>;
-  /** The real repository as the task's commands first saw it; null without one. */
-  readonly base: RefState | null;
 }
 
 /** Changes of a quest that are read at once. */
@@ -155,11 +170,14 @@ export function createTasks(deps: TasksDeps): Tasks {
     return { bytes: text === null ? null : encodeText(text, encoding), mode, isConflict: conflict };
   }
 
+  const readBase = async (questId: string, signal: AbortSignal): Promise<RefState | null> =>
+    deps.tasks.get(questId).repository?.base ?? readOwnState(workspace, signal);
+
   async function open(questId: string, folder: string, openView: OpenView, signal: AbortSignal): Promise<OpenTask> {
     const { open: undecided, decided } = changesOf(questId);
     await recoverGenerated(folder);
     // The state before the view: what the user commits meanwhile is not the task's.
-    const reading = Promise.resolve(deps.tasks.get(questId).repository?.base ?? readOwnState(workspace, signal));
+    const reading = readBase(questId, signal);
     reading.catch(() => undefined);
     let view = await openView({ folder, layers: [layer] });
     const base = await reading.catch(async (error: unknown) => {
@@ -183,7 +201,8 @@ export function createTasks(deps: TasksDeps): Tasks {
     return { view, conflicts, shown, base };
   }
 
-  async function finish({ view, conflicts, shown, base }: OpenTask, questId: string, of: CommandOrigin): Promise<TaskOutcome> {
+  /** Proposes what the layer holds. */
+  async function propose({ view, conflicts, shown, base }: OpenTask, questId: string, of: CommandOrigin): Promise<Proposed> {
     const folders = foldersOf(view);
     const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(deps, { folders, questId, hasRepository: base !== null }, of);
     const kept = new Set(outcome.held.map((path) => join(workspace, path)));
@@ -196,9 +215,15 @@ export function createTasks(deps: TasksDeps): Tasks {
           changes.addEvidence(change.id, { command: of.origin, receiptId: of.receiptId, passed: of.tests === "passed" });
     const repository = hasRepositoryWork && base !== null ? await pendingWork(base, folders) : null;
     const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...(repository === null ? [] : [".git"])]);
-    deps.tasks.save(questId, { generated: outcome.generated, repository, opaque });
-    await closeWithout(view, unchanged, hasRepositoryWork && repository === null ? [".git"] : []);
-    return { ...outcome, work: repository?.work ?? null };
+    const { generated: known } = deps.tasks.get(questId);
+    // Looking at the same files again does not make them newer than their review.
+    const isKnown = JSON.stringify(known?.groups) === JSON.stringify(outcome.generated?.groups);
+    deps.tasks.save(questId, { generated: isKnown && views.get(questId) !== null ? known : outcome.generated, repository, opaque });
+    return {
+      outcome: { ...outcome, work: repository?.work ?? null },
+      unchanged,
+      trees: hasRepositoryWork && repository === null ? [".git"] : [],
+    };
   }
 
   /** What is worth keeping of the work in the repository; null where only its copies in the layer differ, which would hide the user's. */
@@ -207,6 +232,31 @@ export function createTasks(deps: TasksDeps): Tasks {
     if (work === null) return null;
     const isStaged = work.dropped.some(({ what }) => what === "staged files" || what === "index");
     return work.refs.length > 0 || work.refused.length > 0 || isStaged ? { base: work.base, work } : null;
+  }
+
+  const views = createLiveViews({
+    ...{ workspace, foldersOf, changesOf, show, propose, closeWithout, reserve },
+    holdFolder: (questId) => deps.folders.use(questId).release,
+    log: deps.log ?? (() => undefined),
+  });
+  deps.onChanged?.(({ questId }) => views.updateSoon(questId));
+
+  /** The view that programs in the background keep open, brought up to date; null without any. */
+  async function openLive(questId: string, signal: AbortSignal): Promise<LiveTask | null> {
+    const live = views.get(questId);
+    if (live === null) return null;
+    if (!live.task.view.alive()) throw new LancelotError("conflict", "The view of this task's background command was lost. Stop it first.");
+    await views.paused(live, () => views.update(live, questId));
+    live.task.base = await readBase(questId, signal);
+    return live;
+  }
+
+  async function finish(task: OpenTask, questId: string, of: CommandOrigin): Promise<TaskOutcome> {
+    const live = views.get(questId);
+    if (live !== null) return (await views.paused(live, () => views.look(live, questId, of))).outcome;
+    const { outcome, unchanged, trees } = await propose(task, questId, of);
+    await closeWithout(task.view, unchanged, trees);
+    return outcome;
   }
 
   return {
@@ -221,6 +271,8 @@ export function createTasks(deps: TasksDeps): Tasks {
       async hold({ questId, signal }, work) {
         const { folder, release } = await reserve(questId, signal);
         try {
+          if (views.get(questId) !== null)
+            throw new LancelotError("conflict", "A command of this task runs in the background. Stop it first, then try again.");
           return await work(folder);
         } finally {
           release();
@@ -228,32 +280,44 @@ export function createTasks(deps: TasksDeps): Tasks {
       },
     }),
 
+    background: {
+      sandboxOf: (questId) => views.get(questId)?.task.view.sandbox ?? null,
+      stop: views.stop,
+      onClosed: views.onClosed,
+    },
+
     async begin({ questId, signal, openView }) {
       const { folder, release } = await reserve(questId, signal);
       try {
-        const task = await open(questId, folder, openView, signal);
+        const task = (await openLive(questId, signal))?.task ?? (await open(questId, folder, openView, signal));
         const { view } = task;
         let isOver = false;
-        const end = async (work: () => Promise<unknown>): Promise<void> => {
+        const end = async <T>(work: () => Promise<T>): Promise<T> => {
           if (isOver) throw new LancelotError("internal", "The command of the task was over already.");
           isOver = true;
           try {
-            await work();
+            return await work();
           } finally {
-            await view.close();
+            if (views.get(questId) === null) await view.close();
             release();
           }
         };
         return {
           view,
-          async finish(of) {
-            let outcome = noOutcome;
-            await end(async () => {
-              outcome = await finish(task, questId, of);
-            });
-            return outcome;
-          },
+          finish: (of) => end(() => finish(task, questId, of)),
           release: () => end(() => Promise.resolve()),
+          keep: (of, program) =>
+            end(async () => {
+              const { live, last } = views.add(task, questId, program, of);
+              try {
+                const { outcome } = await views.paused(live, () => views.look(live, questId, of));
+                return { outcome, last };
+              } catch (error) {
+                program.stop();
+                last.catch(() => undefined);
+                throw error;
+              }
+            }),
         };
       } catch (error) {
         release();

@@ -24,6 +24,11 @@ export interface OverlayView {
   merged(layer: OverlayLayer): string;
   /** Words that start a program in the namespace, as the user of commands, before the program and its arguments. */
   readonly enter: readonly string[];
+  /**
+   * Shows what was replaced in the shown folders since: a mount remembers the entries that it was asked for. Files that are open stay as they
+   * are.
+   */
+  refresh(): Promise<void>;
   /** False once its process has ended; the merged folders then lead nowhere. */
   alive(): boolean;
   /** Unmounts everything; the layers stay in the task's folder. Programs that entered keep their mounts until they end. */

@@ -11,7 +11,7 @@ import type { AskEditor } from "../../../agent-server/contract/editor.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Decision, Intent } from "../../../agent-server/contract/governance.ts";
 import type { Governance } from "../../../agent-server/governance/governance.ts";
-import { type PageFetch } from "../../../agent-server/security/security.ts";
+import { createRedactor, type PageFetch } from "../../../agent-server/security/security.ts";
 import { catalog } from "../../../agent-server/tools/catalog/catalog.ts";
 import { replCatalog } from "../../../agent-server/tools/repl/repl.ts";
 import { fileProvider } from "../../../agent-server/workspace/file-operations.ts";
@@ -46,6 +46,8 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   apply_patch: { args: { patch: "--- a/alias/a.ts\n+++ b/alias/a.ts\n@@ -1 +1 @@\n-alpha secret words\n+beta\n" }, acts: "path" },
   delete_file: { args: { path: "alias/a.ts" }, acts: "path" },
   run_command: { args: { command: "cp a.ts made.ts", cwd: "alias" }, acts: "command" },
+  command_output: { args: { id: "background" }, acts: "id" },
+  stop_command: { args: { id: "background" }, acts: "id" },
   git_status: { args: { path: "alias" }, acts: "path" },
   git_diff: { args: { path: "alias/a.ts" }, acts: "path" },
   git_log: { args: { path: "alias" }, acts: "path" },
@@ -231,7 +233,24 @@ describe("there is one execution pipeline", () => {
     };
   }
 
-  function run(tool: string, args: unknown, more: Partial<ToolCall> = {}): Promise<ToolOutcome> {
+  /** A command in the background, which runs until it is stopped. */
+  async function startBackground(): Promise<string> {
+    const { running } = await fixture.tools.background.start({
+      ...{ questId: "q1", callId: null, receiptId: "receipt", text: "npm start", waitMs: 0, redactor: createRedactor() },
+      ...{ signal: new AbortController().signal, onText: () => undefined },
+      async run({ signal, onBackground }) {
+        onBackground?.({ pause: () => Promise.resolve(() => undefined), ports: () => [], forward: () => undefined });
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        const value = { exitCode: null, ended: "stopped" as const, outputBytes: 0, durationMs: 1, killedOrphans: false };
+        return { value, provider: fileProvider, route: { provider: "shell", reason: "", alternatives: [] }, tried: [] };
+      },
+    });
+    void running?.program.ended.then(() => running.onEnd(null));
+    return running?.id ?? "";
+  }
+
+  async function run(tool: string, args: unknown, more: Partial<ToolCall> = {}): Promise<ToolOutcome> {
+    if ((args as { id?: unknown }).id === "background") remembered["background"] ??= await startBackground();
     const named = Object.entries(remembered).some(([word]) => Object.values(args as object).includes(word))
       ? Object.fromEntries(Object.entries(args as object).map(([name, value]) => [name, remembered[String(value)] ?? (value as unknown)]))
       : args;

@@ -50,8 +50,8 @@ describe("the seven capabilities", () => {
   it("have a provider for every tool of the catalog that uses one", () => {
     const providers = fixture.tools.routing.providers();
     const homeless = catalog.filter(({ capability, action, routed, provider }) => {
-      // The editor is asked where it is there; nothing chooses it.
-      if (!isCapability(capability) || provider.name === "editor") return false;
+      // The editor is asked where it is there, and a background command where it runs; nothing chooses them.
+      if (!isCapability(capability) || ["editor", "background"].includes(provider.name)) return false;
       const fits = providers.filter(({ capabilities: declared }) =>
         declared.some((one) => one.capability === capability && (routed !== true || one.actions.includes(action))),
       );

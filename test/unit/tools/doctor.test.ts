@@ -212,7 +212,7 @@ describe("where commands run", () => {
     };
     const fixture = createToolsFixture({
       given: {
-        sandbox: { shells: [plainShell("container", { place: "container" })], control },
+        sandbox: { shells: [plainShell("container", { place: "container" })], control, learnSecrets: () => Promise.resolve() },
         emit: (topic) => void topics.push(topic),
       },
     });
