@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { constants, lstatSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Log } from "../../security/security.ts";
@@ -87,6 +87,10 @@ export interface LiveViews {
 const gatherMs = 30;
 /** How often (ms) copies are compared with the workspace, where the user may have changed them. */
 const compareMs = 1_000;
+/** File system clocks advance this slowly (ms). */
+const clockTickMs = 100;
+/** No state of an entry, so that it is compared again. */
+const unknownState = "?";
 /** Entries of the repository that are shown again as the workspace has them. */
 const maxMetadata = 5_000;
 
@@ -158,6 +162,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   }
 
   async function look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed> {
+    const since = Date.now() - clockTickMs;
     const found = await deps.propose(live.task, questId, of);
     const { outcome, unchanged, trees } = found;
     for (const { id, updatedAt } of outcome.proposed) live.task.shown.set(id, updatedAt);
@@ -166,8 +171,11 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
       live.copies.delete(path);
     }
     for (const path of unchanged) {
-      live.states.set(path, inLayer(live, path));
-      live.copies.set(path, inWorkspace(path));
+      const [own, theirs] = [inLayer(live, path), inWorkspace(path)];
+      live.states.set(path, own);
+      // What changed or went away meanwhile may differ by now.
+      const isKnown = theirs === "" ? isDeleted(own) : changedAt(theirs) < since;
+      live.copies.set(path, isKnown ? theirs : unknownState);
     }
     // Copies of metadata that nobody takes over would hide what the user's git does.
     for (const tree of trees)
@@ -273,6 +281,16 @@ function stateAt(path: string): string {
     if (errno(error) === "ENOTDIR" || errno(error) === "ELOOP") return "";
     throw error;
   }
+}
+
+/** When an entry changed, by its state: milliseconds since the epoch. */
+function changedAt(state: string): number {
+  return Number(state.split(" ")[1]) / 1e6;
+}
+
+/** True for the state of the layer's mark of a deleted entry. */
+function isDeleted(state: string): boolean {
+  return (Number(state.split(" ")[3]) & constants.S_IFMT) === constants.S_IFCHR;
 }
 
 /** Entries other than folders below a folder of the layer, relative to the layer. */
