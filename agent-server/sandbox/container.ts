@@ -10,6 +10,8 @@ import { findImage, makeImage, type WantedImage, wantedImage } from "./container
 import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
+import { createCopyCommands } from "./container/copy-commands.ts";
+import { type MeasuredDisk, watchDisk, watchGrowth } from "./container/disk-usage.ts";
 import { createViewCommands } from "./container/view-commands.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
 import type { EgressGrant } from "./egress.ts";
@@ -44,9 +46,12 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const starting = createLimit(startingAtOnce);
   const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
   const views = createViewCommands({ ...deps, pool, sandbox: shellId });
-  /** Why the workspace cannot be shown copy-on-write, as of the last probe; null where it can. */
-  let noViews: string | null = "The sandbox was not checked yet.";
-  /** The engine that showed it, which is not tried again. */
+  const copies = createCopyCommands({ ...deps, pool, sandbox: shellId, writtenBytes: () => usable().workspace_bytes });
+  /** How the engine shows tasks their files, as of the last check. */
+  let level: "transactional" | "copied" | "watched" = "watched";
+  /** Why they are not shown in a better way; null at the best level. */
+  let whyNoViews: string | null = "The sandbox was not checked yet.";
+  /** The engine of the last check, which is not tried again unless it may become better. */
   let triedEngine: Engine | null = null;
 
   function usable(): SandboxSettings {
@@ -83,7 +88,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
     const { view } = command;
     if (view !== undefined)
-      return views.run({ ...command, view }, grant?.socketPath ?? null, (warm) => runIn(warm, view.folder, command, cwd, grant));
+      return (copies.holds(view) ? copies : views).run({ ...command, view }, grant?.socketPath ?? null, (warm, disk) =>
+        runIn(warm, disk ?? view.folder, command, cwd, grant),
+      );
     const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
@@ -105,10 +112,10 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
-  /** @param written the folder in which the command's files count */
+  /** @param written the folder in which the command's files count, or another disk */
   async function runIn(
     warm: WarmContainer,
-    written: string,
+    written: string | MeasuredDisk,
     command: ShellCommand,
     cwd: string,
     grant: EgressGrant | null,
@@ -119,9 +126,12 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
         "The image has no socat, node or python3, so its commands cannot use the network. To build one that can, run Lancelot: Build Sandbox Image.",
       );
     const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
+    const { workspace_bytes: workspaceBytes } = usable();
     return runCommand(
       {
-        ...{ warm, cwd, env, starting, workspace: written, workspaceBytes: usable().workspace_bytes },
+        ...{ warm, cwd, env, starting, workspaceBytes },
+        watchGrowth: (exceeded) =>
+          typeof written === "string" ? watchGrowth(written, workspaceBytes, exceeded) : watchDisk(written, workspaceBytes, exceeded),
         // Elsewhere, containers run in a virtual machine.
         hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
         settle: (host) => pool.settle(warm, host),
@@ -130,11 +140,15 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     );
   }
 
-  /** Learns whether commands can run in views, with a real one. */
+  /** Learns whether commands can run in views or in copies of them, with a real one. */
   async function tryViews(engine: Engine, signal: AbortSignal | undefined): Promise<void> {
     if (engine === triedEngine) return;
-    noViews = await views.try(run, signal);
-    triedEngine = noViews === null ? engine : null;
+    const whyNoMounts = await views.try(run, signal);
+    const whyNoCopies = whyNoMounts === null ? null : await copies.try(run, signal);
+    level = whyNoMounts === null ? "transactional" : whyNoCopies === null ? "copied" : "watched";
+    whyNoViews = whyNoMounts === null || whyNoCopies === null ? whyNoMounts : `${whyNoMounts} ${whyNoCopies}`;
+    triedEngine = level === "watched" ? null : engine;
+    deps.log(`containment of commands in ${engine.name}: ${level}${whyNoViews === null ? "" : ` (${whyNoViews})`}`);
   }
 
   async function build(signal?: AbortSignal): Promise<void> {
@@ -182,6 +196,13 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
+  function aboutLevel(): string {
+    if (level === "transactional") return "";
+    return level === "copied"
+      ? ` They work in a copy of the workspace, without the files that git ignores. ${whyNoViews ?? ""}`
+      : ` Their changes are not held back until you accept them: ${whyNoViews ?? ""}`;
+  }
+
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
     status,
     message,
@@ -194,10 +215,11 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     title: "Container",
     place: "container",
     version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
-    containment: () => (noViews === null ? "transactional" : "watched"),
+    containment: () => level,
     openView: async (task) => {
       try {
-        return await views.open(task);
+        const isCopied = level === "copied" || (level === "watched" && (await pool.reach()).remote);
+        return await (isCopied ? copies : views).open(task);
       } catch (error) {
         throw asUnavailable(error);
       }
@@ -217,9 +239,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             `The image ${image.name} does not exist, so commands cannot run in a container.`,
             "Run Lancelot: Build Sandbox Image, or set an existing image in config/sandbox.yaml.",
           );
-        // Only mounting shows whether a remote engine can access this workspace.
-        if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
         await tryViews(engine, signal);
+        // Only mounting shows whether a remote engine can access this workspace.
+        if (engine.remote && level === "watched") await raceWithStop(pool.acquire("plain", null), signal);
         if (found.outdated)
           return health("degraded", "The Dockerfile has changed since the image was built.", "Run Lancelot: Build Sandbox Image.");
         if (engine.unenforced.length > 0)
@@ -229,8 +251,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             "Use an engine with cgroups: Docker, or Podman with cgroup v2.",
           );
         return health(
-          noViews === null || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
-          `Commands run in a container (${engine.name} ${engine.version}).${noViews === null ? "" : ` Their changes are not held back until you accept them: ${noViews}`}`,
+          level !== "watched" || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
+          `Commands run in a container (${engine.name} ${engine.version}).${aboutLevel()}`,
           null,
         );
       } catch (error) {
@@ -269,7 +291,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async restart() {
       await pool.removeAll();
       try {
-        await pool.acquire("plain", null);
+        if (level === "copied") await pool.reach();
+        else await pool.acquire("plain", null);
       } catch (error) {
         throw asUnavailable(error);
       }

@@ -13,7 +13,7 @@ import { createTaskStore, type TaskStore } from "./tasks/task-store.ts";
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
-export { displayPath } from "./byte-path.ts";
+export { displayPath, fromBytes } from "./byte-path.ts";
 export {
   type AcceptedText,
   type AcceptedWhole,
@@ -82,7 +82,10 @@ export { type ReadWorkOptions, type RepositoryWork, readRepositoryWork } from ".
 export { type GeneratedRequest, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./tasks/apply-generated.ts";
 export { dropFromLayer, findOpaque } from "./tasks/layer-drop.ts";
 export { type TaskFolders, createTaskFolders } from "./tasks/task-folders.ts";
-export type { OverlayLayer, OverlayView } from "./tasks/types.ts";
+export type { LeftInCopy, OverlayLayer, OverlayView } from "./tasks/types.ts";
+export { type ViewFile, type ViewFiles, type ViewPath, listViewFiles, readViewFile, statViewFile } from "./tasks/view-files.ts";
+export { summarizeGenerated } from "./tasks/generated-summary.ts";
+export { type ChangedEntry, type ChangeSet, writeChangeSet } from "./tasks/write-change-set.ts";
 export { putInView, revertInView } from "./tasks/write-to-view.ts";
 export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutputLines } from "./text/output-bounds.ts";
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";

@@ -13,8 +13,8 @@ export interface SpecDeps {
   /** One of the mounts is /tmp. */
   readonly hasTemporaryFolder: boolean;
   readonly labels: Record<string, string>;
-  /** A file of this machine with a random value, which proves whose files the engine mounts. */
-  readonly nonceFile: string;
+  /** A file of this machine with a random value, which proves whose files the engine mounts; null where it mounts none. */
+  readonly nonceFile: string | null;
   /** Socket of the egress proxy; null for a container without network. */
   readonly egressSocket: string | null;
 }
@@ -59,7 +59,7 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       NetworkMode: "none",
       Mounts: [
         ...deps.mounts,
-        file(deps.nonceFile, noncePath),
+        ...(deps.nonceFile === null ? [] : [file(deps.nonceFile, noncePath)]),
         ...(deps.egressSocket === null ? [] : [file(deps.egressSocket, egressPath)]),
       ],
       Binds: [...deps.binds],

@@ -9,27 +9,46 @@ const certainly = 3;
 /** Interval in milliseconds: a fast disk writes some 100 MB in this time, and a check takes microseconds. */
 const checkEvery = 40;
 
+/** Where a command writes. */
+export interface MeasuredDisk {
+  /** How often free space is asked for. */
+  readonly everyMs: number;
+  /** Free bytes of the disk. */
+  free(): Promise<number>;
+  /** Bytes that were added to what the command may write; stops counting above `enough`. */
+  added(enough: number, stopped: () => boolean): Promise<number>;
+}
+
+/** As `watchDisk`, for a folder of this machine, whose files that changed since the start count. */
+export function watchGrowth(folder: string, limit: number, exceeded: () => void): () => void {
+  const since = Date.now() - 1_000;
+  const disk: MeasuredDisk = {
+    everyMs: checkEvery,
+    async free() {
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    },
+    added: (enough, stopped) => changedBytes(folder, since, enough, stopped),
+  };
+  return watchDisk(disk, limit, exceeded);
+}
+
 /**
- * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Checks the free disk space often, because that is
- * cheap. Only when that much space is gone, it adds up the workspace files that changed since the start.
+ * Calls `exceeded` once a command has added more than `limit` bytes. Checks the free disk space often, because that is cheap. Only when that
+ * much space is gone, it adds up what was written.
  * @returns a function that stops the checks
  */
-export function watchGrowth(workspace: string, limit: number, exceeded: () => void): () => void {
+export function watchDisk({ everyMs, free, added }: MeasuredDisk, limit: number, exceeded: () => void): () => void {
   const state = { over: false, checked: 0 };
-  const since = Date.now() - 1_000;
-  const free = async () => {
-    const { bavail, bsize } = await statfs(workspace);
-    return bavail * bsize;
-  };
   const watch = async () => {
     const before = await free();
     while (!state.over) {
-      await new Promise((resolve) => setTimeout(resolve, checkEvery).unref());
+      await new Promise((resolve) => setTimeout(resolve, everyMs).unref());
       const gone = before - (await free());
       // Walks again only after another 50 % of growth, so that an unrelated download causes few walks.
       if (state.over || gone < limit || gone < state.checked * 1.5) continue;
       state.checked = gone;
-      if (gone > limit * certainly || (await changedBytes(workspace, since, limit, () => state.over)) > limit) {
+      if (gone > limit * certainly || (await added(limit, () => state.over)) > limit) {
         if (!state.over) exceeded();
         return;
       }

@@ -42,7 +42,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   const place = placeOf(planned);
   const containment = planned.containment?.() ?? "host";
   const { openView } = planned;
-  const isInView = containment === "transactional" && openView !== undefined;
+  const isInView = (containment === "transactional" || containment === "copied") && openView !== undefined;
   const updateCard = (update: Partial<CommandRun>): void =>
     call.onUpdate?.({
       command: {

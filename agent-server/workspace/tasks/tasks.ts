@@ -13,7 +13,7 @@ import { readOwnState, readOwnWork } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
 import { type CommandOrigin, noOutcome, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
 import { nothingLeft, type PendingWork, type TaskStore } from "./task-store.ts";
-import type { OverlayLayer, OverlayView } from "./types.ts";
+import type { LeftInCopy, OverlayLayer, OverlayView } from "./types.ts";
 import { createTaskRests, type TaskRests } from "./task-rest.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
 import { putInView } from "./write-to-view.ts";
@@ -198,7 +198,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...(repository === null ? [] : [".git"])]);
     deps.tasks.save(questId, { generated: outcome.generated, repository, opaque });
     await closeWithout(view, unchanged, hasRepositoryWork && repository === null ? [".git"] : []);
-    return { ...outcome, work: repository?.work ?? null };
+    return withLeftInCopy({ ...outcome, inCopy: [], tooLarge: [], work: repository?.work ?? null }, view.leftInCopy?.());
   }
 
   /** What is worth keeping of the work in the repository; null where only its copies in the layer differ, which would hide the user's. */
@@ -267,4 +267,10 @@ export function createTasks(deps: TasksDeps): Tasks {
 function isBelowNoFolder(root: string, path: string): boolean {
   const above = path.split("/").slice(0, -1);
   return above.some((_, index) => statOf(join(root, ...above.slice(0, index + 1)))?.isDirectory() !== true);
+}
+
+function withLeftInCopy(outcome: TaskOutcome, left: LeftInCopy | undefined): TaskOutcome {
+  if (left === undefined) return outcome;
+  const [secret, special] = [new Set([...outcome.secret, ...left.secret]), new Set([...outcome.special, ...left.special])];
+  return { ...outcome, secret: [...secret], special: [...special], inCopy: left.generated, tooLarge: left.tooLarge };
 }

@@ -1,0 +1,27 @@
+// @module-tag serial
+import { afterAll, beforeAll, describe } from "vitest";
+import { openContainer } from "../support/engine/container-fixture.ts";
+import { startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { type RemoteEngine, startRemoteEngine } from "../support/engine/remote-engine.ts";
+import { isolationLimits } from "../support/sandbox/limits.ts";
+import { overlayCases } from "../support/sandbox/overlay-cases.ts";
+import { skippedWithout } from "../support/setup/machine.mjs";
+import { taskCases } from "../support/tasks/task-cases.ts";
+
+const noEngine = skippedWithout("engine");
+describe.skipIf(noEngine !== null)(`copies of a task's view in Docker${noEngine === null ? "" : ` (skipped: ${noEngine})`}`, () => {
+  let engine: TestEngine;
+  let remote: RemoteEngine;
+  beforeAll(async () => {
+    engine = await startEngine();
+    remote = await startRemoteEngine(engine.socket);
+  });
+  afterAll(async () => {
+    await remote.close();
+    await engine.stop();
+  });
+  const open = (of: { workspace: string; dataDir: string }) =>
+    openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits);
+  overlayCases("in a copy in Docker", open);
+  taskCases("commands of a task in a copy in Docker", open);
+});
