@@ -148,7 +148,6 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     level = whyNoMounts === null ? "transactional" : whyNoCopies === null ? "copied" : "watched";
     whyNoViews = whyNoMounts === null || whyNoCopies === null ? whyNoMounts : `${whyNoMounts} ${whyNoCopies}`;
     triedEngine = level === "watched" ? null : engine;
-    deps.log(`containment of commands in ${engine.name}: ${level}${whyNoViews === null ? "" : ` (${whyNoViews})`}`);
   }
 
   async function build(signal?: AbortSignal): Promise<void> {

@@ -1,11 +1,12 @@
 // @module-tag serial
 import { afterAll, beforeAll, describe } from "vitest";
 import { openContainer } from "../support/engine/container-fixture.ts";
-import { startEngine, type TestEngine } from "../support/engine/engine.ts";
+import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { type RemoteEngine, startRemoteEngine } from "../support/engine/remote-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { overlayCases } from "../support/sandbox/overlay-cases.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
+import { startPodman } from "../support/setup/podman.mjs";
 import { taskCases } from "../support/tasks/task-cases.ts";
 
 const noEngine = skippedWithout("engine");
@@ -24,4 +25,19 @@ describe.skipIf(noEngine !== null)(`copies of a task's view in Docker${noEngine 
     openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits);
   overlayCases("in a copy in Docker", open);
   taskCases("commands of a task in a copy in Docker", open);
+});
+
+const noPodman = skippedWithout("podman");
+describe.skipIf(noPodman !== null)(`copies of a task's view in Podman${noPodman === null ? "" : ` (skipped: ${noPodman})`}`, () => {
+  let podman: Awaited<ReturnType<typeof startPodman>>;
+  let remote: RemoteEngine;
+  beforeAll(async () => {
+    podman = await startPodman(smallImage);
+    remote = await startRemoteEngine(podman.socket);
+  });
+  afterAll(async () => {
+    await remote.close();
+    await podman.stop();
+  });
+  overlayCases("in a copy in Podman", (of) => openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits));
 });

@@ -4,6 +4,7 @@ import type Dockerode from "dockerode";
 import { listScript, type Listing, listingEnd, parseListing } from "../copy/copy-listing.ts";
 import { tarEnd, tarHeader, tarPadding } from "../copy/tar-writer.ts";
 import type { Engine } from "./container-engine.ts";
+import { systemLimits } from "./container-spec.ts";
 import type { TaskContainers } from "./container-pool.ts";
 import type { CopyVolumes } from "./copy-volumes.ts";
 import type { MeasuredDisk } from "./disk-usage.ts";
@@ -93,6 +94,7 @@ export async function startHelper(
           CapAdd: ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
           SecurityOpt: ["no-new-privileges"],
           PidsLimit: 64,
+          Ulimits: systemLimits(engine),
           LogConfig: { Type: "none", Config: {} },
           ...(engine.remapped ? { UsernsMode: "host" } : {}),
         },
