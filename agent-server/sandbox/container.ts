@@ -3,16 +3,14 @@ import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
-import type { Engine } from "./container/container-engine.ts";
 import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
 import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
-import { createCopyCommands } from "./container/copy-commands.ts";
 import { type MeasuredDisk, watchDisk, watchGrowth } from "./container/disk-usage.ts";
-import { createViewCommands } from "./container/view-commands.ts";
+import { createViewLevel } from "./container/view-level.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
 import type { EgressGrant } from "./egress.ts";
 import { proxyEnvironment } from "./command-environment.ts";
@@ -45,14 +43,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const changes = createListeners();
   const starting = createLimit(startingAtOnce);
   const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
-  const views = createViewCommands({ ...deps, pool, sandbox: shellId });
-  const copies = createCopyCommands({ ...deps, pool, sandbox: shellId, writtenBytes: () => usable().workspace_bytes });
-  /** How the engine shows tasks their files, as of the last check. */
-  let level: "transactional" | "copied" | "watched" = "watched";
-  /** Why they are not shown in a better way; null at the best level. */
-  let whyNoViews: string | null = "The sandbox was not checked yet.";
-  /** The engine of the last check, which is not tried again unless it may become better. */
-  let triedEngine: Engine | null = null;
+  const views = createViewLevel({ ...deps, pool, sandbox: shellId, writtenBytes: () => usable().workspace_bytes });
 
   function usable(): SandboxSettings {
     const { value: settings, problem } = deps.settings.read();
@@ -88,7 +79,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
     const { view } = command;
     if (view !== undefined)
-      return (copies.holds(view) ? copies : views).run({ ...command, view }, grant?.socketPath ?? null, (warm, disk) =>
+      return views.run({ ...command, view }, grant?.socketPath ?? null, (warm, disk) =>
         runIn(warm, disk ?? view.folder, command, cwd, grant),
       );
     const kind = grant === null ? "plain" : "network";
@@ -140,16 +131,6 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     );
   }
 
-  /** Learns whether commands can run in views or in copies of them, with a real one. */
-  async function tryViews(engine: Engine, signal: AbortSignal | undefined): Promise<void> {
-    if (engine === triedEngine) return;
-    const whyNoMounts = await views.try(run, signal);
-    const whyNoCopies = whyNoMounts === null ? null : await copies.try(run, signal);
-    level = whyNoMounts === null ? "transactional" : whyNoCopies === null ? "copied" : "watched";
-    whyNoViews = whyNoMounts === null || whyNoCopies === null ? whyNoMounts : `${whyNoMounts} ${whyNoCopies}`;
-    triedEngine = level === "watched" ? null : engine;
-  }
-
   async function build(signal?: AbortSignal): Promise<void> {
     if (state.building !== null) throw new LancelotError("conflict", "The image is already being built.");
     const stop = new AbortController();
@@ -195,13 +176,6 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
-  function aboutLevel(): string {
-    if (level === "transactional") return "";
-    return level === "copied"
-      ? ` They work in a copy of the workspace, without the files that git ignores. ${whyNoViews ?? ""}`
-      : ` Their changes are not held back until you accept them: ${whyNoViews ?? ""}`;
-  }
-
   const health = (status: ProviderHealth["status"], message: string, nextStep: string | null): ProviderHealth => ({
     status,
     message,
@@ -214,11 +188,10 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     title: "Container",
     place: "container",
     version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
-    containment: () => level,
+    containment: () => views.level,
     openView: async (task) => {
       try {
-        const isCopied = level === "copied" || (level === "watched" && (await pool.reach()).remote);
-        return await (isCopied ? copies : views).open(task);
+        return await views.open(task);
       } catch (error) {
         throw asUnavailable(error);
       }
@@ -238,9 +211,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             `The image ${image.name} does not exist, so commands cannot run in a container.`,
             "Run Lancelot: Build Sandbox Image, or set an existing image in config/sandbox.yaml.",
           );
-        await tryViews(engine, signal);
+        await views.check(engine, run, signal);
         // Only mounting shows whether a remote engine can access this workspace.
-        if (engine.remote && level === "watched") await raceWithStop(pool.acquire("plain", null), signal);
+        if (engine.remote && views.level === "watched") await raceWithStop(pool.acquire("plain", null), signal);
         if (found.outdated)
           return health("degraded", "The Dockerfile has changed since the image was built.", "Run Lancelot: Build Sandbox Image.");
         if (engine.unenforced.length > 0)
@@ -250,8 +223,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             "Use an engine with cgroups: Docker, or Podman with cgroup v2.",
           );
         return health(
-          level !== "watched" || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
-          `Commands run in a container (${engine.name} ${engine.version}).${aboutLevel()}`,
+          views.level !== "watched" || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
+          `Commands run in a container (${engine.name} ${engine.version}).${views.about()}`,
           null,
         );
       } catch (error) {
@@ -290,7 +263,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async restart() {
       await pool.removeAll();
       try {
-        if (level === "copied") await pool.reach();
+        if (views.level === "copied") await pool.reach();
         else await pool.acquire("plain", null);
       } catch (error) {
         throw asUnavailable(error);

@@ -81,7 +81,7 @@ export type { RefProblem } from "./tasks/ref-changes.ts";
 export { type ReadWorkOptions, type RepositoryWork, readRepositoryWork } from "./tasks/repository-work.ts";
 export { type GeneratedRequest, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./tasks/apply-generated.ts";
 export { dropFromLayer, findOpaque } from "./tasks/layer-drop.ts";
-export { type TaskFolders, createTaskFolders } from "./tasks/task-folders.ts";
+export { type TaskFolders, createTaskFolders, recordCopySize } from "./tasks/task-folders.ts";
 export type { LeftInCopy, OverlayLayer, OverlayView } from "./tasks/types.ts";
 export { type ViewFile, type ViewFiles, type ViewPath, listViewFiles, readViewFile, statViewFile } from "./tasks/view-files.ts";
 export { summarizeGenerated } from "./tasks/generated-summary.ts";

@@ -1,11 +1,13 @@
 // @module-tag serial
 import { afterAll, beforeAll, describe } from "vitest";
+import { copiedCases } from "../support/engine/copied-cases.ts";
 import { openContainer } from "../support/engine/container-fixture.ts";
 import { smallImage, startEngine, type TestEngine } from "../support/engine/engine.ts";
 import { type RemoteEngine, startRemoteEngine } from "../support/engine/remote-engine.ts";
 import { isolationLimits } from "../support/sandbox/limits.ts";
 import { overlayCases } from "../support/sandbox/overlay-cases.ts";
 import { skippedWithout } from "../support/setup/machine.mjs";
+import { soak } from "../support/soak.ts";
 import { startPodman } from "../support/setup/podman.mjs";
 import { taskCases } from "../support/tasks/task-cases.ts";
 
@@ -23,7 +25,8 @@ describe.skipIf(noEngine !== null)(`copies of a task's view in Docker${noEngine 
   });
   const open = (of: { workspace: string; dataDir: string }) =>
     openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits);
-  overlayCases("in a copy in Docker", open);
+  copiedCases("a copy in Docker", () => ({ socket: engine.socket, remote }));
+  if (soak) overlayCases("in a copy in Docker", open);
   taskCases("commands of a task in a copy in Docker", open);
 });
 

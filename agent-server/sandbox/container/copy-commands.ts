@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import {
@@ -6,6 +6,7 @@ import {
   type LeftInCopy,
   type OverlayLayer,
   type OverlayView,
+  recordCopySize,
   statViewFile,
   summarizeGenerated,
   writeChangeSet,
@@ -29,11 +30,6 @@ import { engineMessage, unavailable } from "./engine-call.ts";
 import { makeTryTree, type ViewCommands, type ViewCommandsDeps } from "./view-commands.ts";
 import type { WarmContainer } from "./warm-container.ts";
 
-export interface CopyCommandsDeps extends ViewCommandsDeps {
-  /** How much one command may write, bytes. */
-  readonly writtenBytes: () => number;
-}
-
 interface OpenedCopy {
   left: LeftInCopy;
 }
@@ -47,11 +43,8 @@ const maxNames = 200;
 const tryWithin = 20_000;
 /** Contains, in the folder of a task, what is on its way out of a copy. */
 const arrivalsName = "arrivals";
-/** Size of the copy in the engine, in the folder of a task; counts towards its quota. */
-export const copySizeName = "copy-bytes";
-
 /** Commands in copies of a task's view, on engines that cannot mount its layers (docs/decisions/0026-copied-level.md). */
-export function createCopyCommands(deps: CopyCommandsDeps): ViewCommands {
+export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
   const { pool, workspace } = deps;
   const opened = new WeakMap<OverlayView, OpenedCopy>();
   const copies = new Map<string, KnownCopy>();
@@ -172,7 +165,7 @@ export function createCopyCommands(deps: CopyCommandsDeps): ViewCommands {
         if (file !== null) copy.same.set(path, { here: file.stamp, there: after.get(path)?.stamp ?? "" });
       }
       const bytes = [...after.values()].reduce((sum, { size }) => sum + size, 0);
-      writeFileSync(join(view.folder, copySizeName), String(bytes), { mode: 0o600 });
+      recordCopySize(view.folder, bytes);
       return leftOf(changes);
     } finally {
       rmSync(folder, { recursive: true, force: true });

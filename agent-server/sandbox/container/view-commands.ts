@@ -20,6 +20,8 @@ export interface ViewCommandsDeps extends ContainerDeps {
   readonly pool: Pool;
   /** The id of the sandbox. */
   readonly sandbox: string;
+  /** How much one command may write, bytes. */
+  readonly writtenBytes: () => number;
 }
 
 /** Commands in the views of tasks. */

@@ -50,11 +50,11 @@ export async function sortChanges({
   }
   const own = new Set(["", ...wanted.keys()]);
   let total = 0;
-  for (const level of levels(touched)) {
-    const visible = level.filter((path) => path !== "" && own.has(parentOf(path)));
-    const judged = visible.filter((path) => !own.has(path)).map((path) => ({ path, isFolder: after.get(path)?.kind === "folder" }));
-    const ignored = await paths.ignored(judged);
-    for (const path of level) {
+  for (const batch of batchesOf(touched)) {
+    const here = new Set(batch);
+    const judged = batch.filter((path) => !own.has(path) && (own.has(parentOf(path)) || here.has(parentOf(path))));
+    const ignored = await paths.ignored(judged.map((path) => ({ path, isFolder: after.get(path)?.kind === "folder" })));
+    for (const path of batch) {
       const entry = after.get(path);
       if (path === "" || entry === undefined) continue;
       if (paths.isMasked(path)) {
@@ -74,14 +74,16 @@ export async function sortChanges({
   return { removed: gone, taken: taken.toSorted(byFolders), generated, secret: [...secret], special, tooLarge };
 }
 
-/** Paths by the number of folders above them. */
-function levels(paths: readonly string[]): string[][] {
-  const found: string[][] = [];
-  for (const path of paths) {
-    const depth = path.split("/").length;
-    (found[depth] ??= []).push(path);
-  }
-  return found.filter((level) => level !== undefined);
+/** Entries that are judged together: git is started for each batch. */
+const judgedAtOnce = 2_000;
+
+/** Paths in parts, folders before their content. */
+function batchesOf(paths: readonly string[]): string[][] {
+  const depthOf = new Map(paths.map((path) => [path, path.split("/").length]));
+  const sorted = paths.toSorted((one, other) => (depthOf.get(one) ?? 0) - (depthOf.get(other) ?? 0));
+  return Array.from({ length: Math.ceil(sorted.length / judgedAtOnce) }, (_, index) =>
+    sorted.slice(index * judgedAtOnce, (index + 1) * judgedAtOnce),
+  );
 }
 
 function byFolders(one: string, other: string): number {

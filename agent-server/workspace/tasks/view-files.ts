@@ -33,30 +33,41 @@ export interface ViewPath {
 const fileFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const chunkBytes = 256 * 1024;
 
+/** Entries that are judged together: git is started for each batch. */
+const judgedAtOnce = 2_000;
+
 /**
- * Lists the entries of an open view, one level of folders after the other. Pipes, sockets and devices are left out.
- * @param leftOut which entries of a level are left out, with all that is in them @param isClosed folders that are not entered
+ * Lists the entries of an open view. Pipes, sockets and devices are left out.
+ * @param leftOut which of some entries are left out, with all that is in them @param isClosed folders that are not entered
  */
 export async function listViewFiles(
   merged: string,
-  { leftOut, isClosed }: { leftOut: (level: readonly ViewPath[]) => Promise<ReadonlySet<Bytes>>; isClosed: (path: Bytes) => boolean },
+  { leftOut, isClosed }: { leftOut: (entries: readonly ViewPath[]) => Promise<ReadonlySet<Bytes>>; isClosed: (path: Bytes) => boolean },
 ): Promise<ViewFiles> {
   const pace = createPace();
   const found: ViewFiles = new Map();
   await withFolders([merged], async (root) => {
     for (let folders: Bytes[] = [""]; folders.length > 0; ) {
-      const level: ViewFiles = new Map();
-      for (const folder of folders) await readFolder(root, folder, level, pace);
-      const without = await leftOut([...level].map(([path, { kind }]) => ({ path, isFolder: kind === "folder" })));
-      folders = [];
-      for (const [path, file] of level) {
-        if (without.has(path)) continue;
-        found.set(path, file);
-        if (file.kind === "folder" && !isClosed(path)) folders.push(path);
+      const batch: ViewFiles = new Map();
+      while (folders.length > 0 && batch.size < judgedAtOnce) {
+        const level: ViewFiles = new Map();
+        for (const folder of folders) await readFolder(root, folder, level, pace);
+        for (const [path, file] of level) batch.set(path, file);
+        folders = [...level].filter(([path, { kind }]) => kind === "folder" && !isClosed(path)).map(([path]) => path);
       }
+      const without = new Set(await leftOut([...batch].map(([path, { kind }]) => ({ path, isFolder: kind === "folder" }))));
+      for (const [path, file] of batch) {
+        if (without.has(path) || without.has(folderOf(path))) without.add(path);
+        else found.set(path, file);
+      }
+      folders = folders.filter((path) => !without.has(path));
     }
   });
   return found;
+}
+
+function folderOf(path: Bytes): Bytes {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 async function readFolder(root: number, path: Bytes, into: ViewFiles, pace: () => Promise<void> | undefined): Promise<void> {
