@@ -1,5 +1,6 @@
 /** What a helper lists inside of a copy. */
 export interface ListedEntry {
+  /** `other`: a pipe, socket or device, or a folder that lies too deep. */
   readonly kind: "file" | "link" | "folder" | "other";
   readonly mode: number;
   readonly size: number;
@@ -15,7 +16,7 @@ export type Listing = ReadonlyMap<string, ListedEntry>;
 /** Thrown when the output is no listing. */
 export class ListingError extends Error {}
 
-/** Longest path that is read, bytes; a deeper entry counts as its folder's own matter. */
+/** Longest path that is read, bytes. The first entry below is of the kind `other`, and what is in it is left out. */
 export const maxCopyPath = 3_000;
 /** Names the end of a listing. */
 export const listingEnd = "end";
@@ -52,10 +53,11 @@ export function parseListing(output: Buffer, maxEntries: number): Listing {
     at += head.length + name.length + 1;
     const path = name === "." ? "" : name.slice(2);
     if (name !== "." && !isPlain(name)) throw new ListingError("The listing of the copy has an invalid path.");
-    if (path.length > maxCopyPath) continue;
+    const isDeep = path.length > maxCopyPath;
+    if (isDeep && listing.get(parentOf(path))?.kind !== "folder") continue;
     const bits = Number.parseInt(mode, 16);
     listing.set(path, {
-      kind: types[bits & 0o170000] ?? "other",
+      kind: isDeep ? "other" : (types[bits & 0o170000] ?? "other"),
       mode: bits & 0o7777,
       size: Number(size),
       changed: BigInt(seconds) * 1_000_000_000n + BigInt((fraction ?? "").padEnd(9, "0") || "0"),

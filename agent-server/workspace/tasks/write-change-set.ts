@@ -24,6 +24,7 @@ import {
   isFolder,
   itself,
   openBelow,
+  openIfFolder,
   permissionBits,
   removeTree,
   unlock,
@@ -81,13 +82,8 @@ export async function writeChangeSet(merged: string, { removed, entries }: Chang
 
 function remove(root: number, path: Bytes): void {
   const { above, name } = splitBytes(path);
-  let folder: number;
-  try {
-    folder = openBelow(root, above);
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errno(error) ?? "")) return;
-    throw error;
-  }
+  const folder = openIfFolder(root, above);
+  if (folder === null) return;
   const lock = unlock(folder, 0o700);
   try {
     if (isFolder(entryIn(folder, name))) rmdirSync(at(folder, name));
@@ -118,6 +114,8 @@ async function write(root: number, entry: ChangedEntry): Promise<void> {
 
 /** Opens a folder, and creates it where the user has removed it or put something else in its place meanwhile. */
 async function enter(root: number, path: Bytes): Promise<number> {
+  const there = openIfFolder(root, path);
+  if (there !== null) return there;
   let folder = openBelow(root, "");
   for (const name of path.split("/").filter((part) => part !== "")) {
     try {

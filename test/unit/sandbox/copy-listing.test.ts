@@ -49,6 +49,9 @@ describe("listings of copies", () => {
   it("leave out what lies too deep", () => {
     const deep = `./${Array.from({ length: 400 }, () => "0123456789").join("/")}`;
     expect([...parse([{ name: deep }], { records: [root] }).keys()]).toEqual([""]);
+    const names = Array.from({ length: 31 }, (_, depth) => `./${Array.from({ length: depth + 1 }, () => "x".repeat(100)).join("/")}`);
+    const kinds = [...parse(names.map((name) => ({ name, mode: "41ed" }))).values()].map(({ kind }) => kind);
+    expect(kinds).toEqual([...Array.from({ length: 30 }, () => "folder"), "other"]);
   });
 
   it.each<[string, () => unknown]>([
