@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } fro
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import {
+  formatBytes,
   fromBytes,
   type LeftInCopy,
   type OverlayLayer,
@@ -19,7 +20,7 @@ import { TarError } from "../copy/tar-reader.ts";
 import { ownerOf } from "../os/command-user.ts";
 import { releaseLayer } from "../overlay/overlay-folders.ts";
 import { openOverlayView } from "../overlay/overlay-view.ts";
-import type { ShellCommand } from "../shell-provider.ts";
+import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { notBegun } from "./container-command.ts";
 import type { Engine } from "./container-engine.ts";
 import { insidePath, type MountPlan } from "./container-mounts.ts";
@@ -32,11 +33,14 @@ import type { WarmContainer } from "./warm-container.ts";
 
 interface OpenedCopy {
   left: LeftInCopy;
+  isBusy: boolean;
 }
 
 const nothingLeft: LeftInCopy = { generated: [], secret: [], special: [], tooLarge: [] };
 /** Tasks whose copies are known; of others, all files are sent again. */
 const maxKnown = 16;
+/** Files of a workspace that are copied. */
+const maxFiles = 200_000;
 const maxFileBytes = 256 * 1024 * 1024;
 const maxNames = 200;
 /** Timeout for the command of a try, ms. */
@@ -53,7 +57,7 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
     if (deps.platform !== "linux") throw unavailable("Commands can work in a copy of the workspace on Linux only.");
     const engine = await pool.freeTask(folder);
     await removeOrphanedVolumes(engine, { ...pool.tasks, folder: join(deps.dataDir, "tasks") });
-    const held: OpenedCopy = { left: nothingLeft };
+    const held: OpenedCopy = { left: nothingLeft, isBusy: false };
     const made = await openOverlayView({ sandbox: deps.sandbox, folder, layers, env: deps.env, owner: ownerOf(workspace) });
     const view: OverlayView = { ...made, leftInCopy: () => held.left };
     opened.set(view, held);
@@ -69,12 +73,30 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
   }
 
   const run: ViewCommands["run"] = async (command, egressSocket, work) => {
-    const { view, signal } = command;
+    const { view } = command;
     const held = opened.get(view);
     const [layer, ...others] = view.layers;
     if (held === undefined || layer === undefined || others.length > 0 || !view.alive())
       throw unavailable("This task's files are closed, or were opened by another sandbox.");
+    // Each command compares the copy before and after itself.
+    if (held.isBusy) throw unavailable("Another command of this task works in its copy of the workspace. Wait until it has ended.");
     held.left = nothingLeft;
+    held.isBusy = true;
+    try {
+      return await runAlone(command, held, layer, egressSocket, work);
+    } finally {
+      held.isBusy = false;
+    }
+  };
+
+  async function runAlone(
+    command: Parameters<ViewCommands["run"]>[0],
+    held: OpenedCopy,
+    layer: OverlayLayer,
+    egressSocket: string | null,
+    work: Parameters<ViewCommands["run"]>[2],
+  ): Promise<ShellResult> {
+    const { view, signal } = command;
     const engine = await pool.reach();
     // The proxy's socket is on this machine.
     if (egressSocket !== null && (engine.remote || engine.desktop))
@@ -93,12 +115,13 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
       await helper.close();
     };
     let stillRunning: Promise<void> | undefined;
+    let isBegun = false;
     try {
       const starting = pool.startInView(planOf(layer, volumes, deps.platform), view.folder, egressSocket, signal);
       const copy = known(view.folder);
       const [started, sent] = await Promise.allSettled([
         starting,
-        copyIn({ helper, merged, paths, copy, owners: ownersOf(task.user, engine) }),
+        copyIn({ helper, merged, paths, copy, owners: ownersOf(task.user, engine), maxBytes: deps.writtenBytes() }),
       ]);
       if (started.status === "fulfilled") warm = started.value;
       if (started.status === "rejected") throw started.reason;
@@ -107,6 +130,7 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
       if (signal.aborted) return notBegun();
       const { wanted, inside } = sent.value;
       expectFolder(command, layer, inside);
+      isBegun = true;
       const result = await work(started.value, helper.disk);
       // What an engine does that was lost is not taken out, and the next command replaces it.
       const isLost = result.ended === "lost" || result.stillRunning !== undefined;
@@ -131,13 +155,13 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
         return { ...result, exitCode: null, ended: "lost" };
       }
     } catch (error) {
-      if (signal.aborted) return notBegun();
+      if (signal.aborted && !isBegun) return notBegun();
       throw error instanceof ListingError ? unavailable(error.message, error) : error;
     } finally {
       signal.removeEventListener("abort", stop);
       if (stillRunning === undefined) await end();
     }
-  };
+  }
 
   async function takeOut(of: {
     readonly helper: CopyHelper;
@@ -218,9 +242,15 @@ async function copyIn(of: {
   readonly paths: CopiedPaths;
   readonly copy: KnownCopy;
   readonly owners: CopyOwners;
+  readonly maxBytes: number;
 }): Promise<{ wanted: Awaited<ReturnType<typeof wantedFiles>>; inside: Listing }> {
-  const { helper, merged, paths, copy, owners } = of;
+  const { helper, merged, paths, copy, owners, maxBytes } = of;
   const [wanted, found] = await Promise.all([wantedFiles(merged, paths), helper.list()]);
+  const bytes = [...wanted.values()].reduce((sum, { size }) => sum + size, 0);
+  if (wanted.size > maxFiles || bytes > maxBytes)
+    throw unavailable(
+      `The workspace is too large to be copied into the container engine: ${wanted.size.toLocaleString("en-US")} files, ${formatBytes(bytes)} without those that git ignores. Use an engine on this machine.`,
+    );
   const { remove, send } = await planCopy(wanted, found, copy, paths);
   if (remove.length + send.length === 0) return { wanted, inside: found };
   await helper.remove(remove);

@@ -158,7 +158,11 @@ function shell(
     ...(place.openView === undefined ? {} : { openView: place.openView }),
     // Only the user's choice leads out of the sandbox, never a failure in it.
     ...(onHost ? { allowsFailover: false } : {}),
-    unsuited: ({ unattended }) => (onHost && unattended ? "No user is present to approve commands outside the sandbox." : null),
+    unsuited({ network, unattended }) {
+      if (onHost && unattended) return "No user is present to approve commands outside the sandbox.";
+      const isElsewhere = place.containment() === "copied" && remoteEngine();
+      return isElsewhere && network ? "Commands with network access cannot run in a container engine on another machine." : null;
+    },
     offers: {
       shell_exec: {
         run(command) {

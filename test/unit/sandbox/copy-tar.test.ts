@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTar, TarError } from "../../../agent-server/sandbox/copy/tar-reader.ts";
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from "../../../agent-server/sandbox/copy/tar-writer.ts";
@@ -45,7 +45,7 @@ describe("archives of copies", () => {
       fc.asyncProperty(fc.array(entry, { maxLength: 6 }), fc.integer({ min: 1, max: 2_000 }), async (entries, piece) => {
         const archive = pack(
           entries.map((of) => {
-            const kind = of.kind as TarEntry["kind"];
+            const { kind } = of;
             const content = Buffer.from(of.content);
             return kind === "file"
               ? { ...owner, kind, path: of.path, size: content.length, content }
