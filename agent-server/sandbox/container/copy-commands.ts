@@ -204,7 +204,8 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
       const within = join(deps.dataDir, "sandbox");
       mkdirSync(within, { recursive: true, mode: 0o700 });
       const folder = mkdtempSync(join(within, "try-"));
-      const lower = join(folder, "lower");
+      // With all names of the workspace's path, which the engine has to mount.
+      const lower = join(folder, "lower", relative("/", workspace));
       const layer = { name: "workspace", lower };
       const task = join(folder, "task");
       let view: OverlayView | null = null;
