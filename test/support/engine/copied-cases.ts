@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,9 @@ import { type OverlayView, scanLayer } from "../../../agent-server/workspace/wor
 import { createSandboxFixture, type SandboxFixture } from "../sandbox/fixture.ts";
 import { isolationLimits } from "../sandbox/limits.ts";
 import { put } from "../sandbox/mask-cases.ts";
-import { type RunOptions, runIn } from "../sandbox/run.ts";
+import { type RunOptions, runIn, until } from "../sandbox/run.ts";
+import { projectNode, root } from "../setup/project.mjs";
+import { runs } from "../soak.ts";
 import { openContainer } from "./container-fixture.ts";
 import { ourContainers } from "./engine.ts";
 import type { RemoteEngine } from "./remote-engine.ts";
@@ -164,6 +166,50 @@ export function copiedCases(title: string, engine: () => { readonly socket: stri
       const next = await open("one");
       expect(await run(next, "cat kept; ls half")).toMatchObject({ stdout: "kept\n", result: { exitCode: 1 } });
       expect(existsSync(inside("kept"))).toBe(false);
+    });
+
+    it("keeps all or nothing of a command, whenever the connection breaks", async () => {
+      const { remote } = engine();
+      for (let round = 0; round < runs(3, 40); round += 1) {
+        const view = await open("one");
+        const before = await pathsOf(view);
+        const cut = setTimeout(() => remote.cut(), 300 + Math.random() * 2_000);
+        const ran = await run(view, `for i in 1 2 3 4 5 6 7 8; do echo ${round} > ${round}-$i; done`).catch(() => null);
+        clearTimeout(cut);
+        const created = (await pathsOf(view)).filter((path) => !before.includes(path));
+        expect([0, 8]).toContain(created.length);
+        if (ran?.result.ended !== "exit") expect(created).toEqual([]);
+        remote.connect();
+        await ran?.result.stillRunning;
+        await view.close();
+        const next = await open("one");
+        expect((await run(next, "ls")).stdout.split("\n").filter((name) => /^\d+-/.test(name))).toEqual([...before, ...created]);
+        await next.close();
+      }
+    });
+
+    it("goes on after a host was killed under a command, whose containers end with it", async () => {
+      const { remote, socket } = engine();
+      const first = await open("one");
+      await run(first, "echo kept > kept");
+      await first.close();
+      const script = join(root, "test/support/engine/container-host/main.ts");
+      const command = "echo half > half; echo begun; sleep 600";
+      const args = [script, fixture.workspace, fixture.dataDir, remote.address, "host_other", command, folderOf("one")];
+      const host = spawn(projectNode(), args, { stdio: ["ignore", "pipe", "inherit"] });
+      const ended = new Promise((resolve) => host.once("exit", resolve));
+      let said = "";
+      host.stdout.on("data", (bytes: Buffer) => (said += bytes.toString("utf8")));
+      await until("the command runs", () => said.includes("begun"));
+      host.kill("SIGKILL");
+      await ended;
+      const ofOther = async () =>
+        (await new Dockerode({ socketPath: socket }).listContainers({ all: true, filters: { label: ["lancelot.host=host_other"] } }))
+          .length === 0;
+      await until("its containers are gone", ofOther);
+      const next = await open("one");
+      expect(await pathsOf(next)).toEqual(["kept"]);
+      expect(await run(next, "cat kept; ls")).toMatchObject({ stdout: "kept\nREADME.md\nkept\nsrc\n" });
     });
 
     it("holds its limits: time, memory, what it writes, and the stop of its user", async () => {
