@@ -183,7 +183,7 @@ export function copiedCases(title: string, engine: () => { readonly socket: stri
         await ran?.result.stillRunning;
         await view.close();
         const next = await open("one");
-        expect((await run(next, "ls")).stdout.split("\n").filter((name) => /^\d+-/.test(name))).toEqual([...before, ...created]);
+        expect((await run(next, "ls")).stdout.split("\n").filter((name) => /^\d+-/.test(name))).toEqual([...before, ...created].toSorted());
         await next.close();
       }
     });
