@@ -3,14 +3,14 @@ import { statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { ProviderHealth, SandboxState } from "../contract/providers.ts";
-import type { Engine } from "./container/container-engine.ts";
 import { ask, EngineSilent, unavailable, engineMessage } from "./container/engine-call.ts";
 import { notBegun, NotRunning, runCommand } from "./container/container-command.ts";
 import { findImage, makeImage, type WantedImage, wantedImage } from "./container/container-image.ts";
 import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
-import { createViewCommands } from "./container/view-commands.ts";
+import { type MeasuredDisk, watchDisk, watchGrowth } from "./container/disk-usage.ts";
+import { createViewLevel } from "./container/view-level.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
 import type { EgressGrant } from "./egress.ts";
 import { proxyEnvironment } from "./command-environment.ts";
@@ -43,11 +43,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const changes = createListeners();
   const starting = createLimit(startingAtOnce);
   const pool = createPool({ ...deps, usable, image: () => wanted().name, changed: changes.tell });
-  const views = createViewCommands({ ...deps, pool, sandbox: shellId });
-  /** Why the workspace cannot be shown copy-on-write, as of the last probe; null where it can. */
-  let noViews: string | null = "The sandbox was not checked yet.";
-  /** The engine that showed it, which is not tried again. */
-  let triedEngine: Engine | null = null;
+  const views = createViewLevel({ ...deps, pool, sandbox: shellId, writtenBytes: () => usable().workspace_bytes });
 
   function usable(): SandboxSettings {
     const { value: settings, problem } = deps.settings.read();
@@ -83,7 +79,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
   async function attemptWith(command: ShellCommand, cwd: string, grant: EgressGrant | null): Promise<ShellResult> {
     const { view } = command;
     if (view !== undefined)
-      return views.run({ ...command, view }, grant?.socketPath ?? null, (warm) => runIn(warm, view.folder, command, cwd, grant));
+      return views.run({ ...command, view }, grant?.socketPath ?? null, (warm, disk) =>
+        runIn(warm, disk ?? view.folder, command, cwd, grant),
+      );
     const kind = grant === null ? "plain" : "network";
     let warm: WarmContainer;
     try {
@@ -105,10 +103,10 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     }
   }
 
-  /** @param written the folder in which the command's files count */
+  /** @param written the folder in which the command's files count, or another disk */
   async function runIn(
     warm: WarmContainer,
-    written: string,
+    written: string | MeasuredDisk,
     command: ShellCommand,
     cwd: string,
     grant: EgressGrant | null,
@@ -119,22 +117,18 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
         "The image has no socat, node or python3, so its commands cannot use the network. To build one that can, run Lancelot: Build Sandbox Image.",
       );
     const env = grant === null ? {} : proxyEnvironment(grant.proxyUrl(`127.0.0.1:${proxyPort}`));
+    const { workspace_bytes: workspaceBytes } = usable();
     return runCommand(
       {
-        ...{ warm, cwd, env, starting, workspace: written, workspaceBytes: usable().workspace_bytes },
+        ...{ warm, cwd, env, starting, workspaceBytes },
+        watchGrowth: (exceeded) =>
+          typeof written === "string" ? watchGrowth(written, workspaceBytes, exceeded) : watchDisk(written, workspaceBytes, exceeded),
         // Elsewhere, containers run in a virtual machine.
         hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
         settle: (host) => pool.settle(warm, host),
       },
       command,
     );
-  }
-
-  /** Learns whether commands can run in views, with a real one. */
-  async function tryViews(engine: Engine, signal: AbortSignal | undefined): Promise<void> {
-    if (engine === triedEngine) return;
-    noViews = await views.try(run, signal);
-    triedEngine = noViews === null ? engine : null;
   }
 
   async function build(signal?: AbortSignal): Promise<void> {
@@ -194,7 +188,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     title: "Container",
     place: "container",
     version: () => (pool.engine === null ? null : `${pool.engine.name} ${pool.engine.version}`),
-    containment: () => (noViews === null ? "transactional" : "watched"),
+    containment: () => views.level,
     openView: async (task) => {
       try {
         return await views.open(task);
@@ -217,9 +211,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             `The image ${image.name} does not exist, so commands cannot run in a container.`,
             "Run Lancelot: Build Sandbox Image, or set an existing image in config/sandbox.yaml.",
           );
+        await views.check(engine, run, signal);
         // Only mounting shows whether a remote engine can access this workspace.
-        if (engine.remote) await raceWithStop(pool.acquire("plain", null), signal);
-        await tryViews(engine, signal);
+        if (engine.remote && views.level === "watched") await raceWithStop(pool.acquire("plain", null), signal);
         if (found.outdated)
           return health("degraded", "The Dockerfile has changed since the image was built.", "Run Lancelot: Build Sandbox Image.");
         if (engine.unenforced.length > 0)
@@ -229,8 +223,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
             "Use an engine with cgroups: Docker, or Podman with cgroup v2.",
           );
         return health(
-          noViews === null || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
-          `Commands run in a container (${engine.name} ${engine.version}).${noViews === null ? "" : ` Their changes are not held back until you accept them: ${noViews}`}`,
+          views.level !== "watched" || engine.remote || deps.platform !== "linux" ? "ok" : "degraded",
+          `Commands run in a container (${engine.name} ${engine.version}).${views.about()}`,
           null,
         );
       } catch (error) {
@@ -269,7 +263,8 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     async restart() {
       await pool.removeAll();
       try {
-        await pool.acquire("plain", null);
+        if (views.level === "copied") await pool.reach();
+        else await pool.acquire("plain", null);
       } catch (error) {
         throw asUnavailable(error);
       }

@@ -1,6 +1,6 @@
 // @module-tag sandbox
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Attack, startAttack } from "../support/contained/attack.ts";
+import { type Attack, type AttackedLevel, startAttack } from "../support/contained/attack.ts";
 import { hostileCommands } from "../support/contained/rows.ts";
 import { sample, soak } from "../support/soak.ts";
 
@@ -17,11 +17,14 @@ const rows =
       )
     : hostileCommands.filter((row) => row.kind === only || row.id.includes(only));
 
-describe("hostile commands at the transactional level, with a user who accepts everything", () => {
+/** `LANCELOT_LEVEL=copied`: commands run in copies of the workspace, in an engine. */
+const level: AttackedLevel = process.env["LANCELOT_LEVEL"] === "copied" ? "copied" : "transactional";
+
+describe(`hostile commands at the ${level} level, with a user who accepts everything`, () => {
   let attack: Attack;
   let denied = 0;
   beforeAll(async () => {
-    attack = await startAttack();
+    attack = await startAttack(level);
   });
   afterAll(() => {
     process.stdout.write(`${rows.length} hostile commands ran, ${denied} of them denied as they are written, and run disguised\n`);

@@ -4,7 +4,6 @@ import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { ask, EngineSilent, isId, statusOf } from "./engine-call.ts";
-import { watchGrowth } from "./disk-usage.ts";
 import { createHostTermination, type HostTermination } from "./host-termination.ts";
 import { hasEnded, killCommand, killOrphanedProcesses, pause } from "./process-termination.ts";
 import { createFrames } from "./stream-frames.ts";
@@ -21,8 +20,8 @@ export interface CommandDeps {
   /** Working folder by its path inside the container. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute path on this machine. */
-  readonly workspace: string;
+  /** Calls `exceeded` once the command added more than `workspaceBytes`. Returns a function that ends the watch. */
+  readonly watchGrowth: (exceeded: () => void) => () => void;
   readonly workspaceBytes: number;
   /** Limits concurrent starts, since each one costs the engine considerable CPU time. */
   readonly starting: <T>(work: () => Promise<T>) => Promise<T>;
@@ -136,7 +135,7 @@ async function follow(deps: CommandDeps, command: ShellCommand, mark: string, be
   const stop = () => end("stopped");
   if (command.signal.aborted) stop();
   command.signal.addEventListener("abort", stop, { once: true });
-  const stopWatching = watchGrowth(deps.workspace, deps.workspaceBytes, () => end("disk"));
+  const stopWatching = deps.watchGrowth(() => end("disk"));
   const look = inspector(exec);
 
   let why: Why;

@@ -15,6 +15,8 @@ export interface Engine {
   readonly via: string;
   /** Runs on another machine, judging by its address. */
   readonly remote: boolean;
+  /** Runs in a virtual machine of Docker Desktop. */
+  readonly desktop: boolean;
   /** Runs in the user's user namespace: root inside is only the user outside. */
   readonly rootless: boolean;
   /** Remaps user ids, so that they do not match the owners of files; disabled for Lancelot's containers. */
@@ -34,6 +36,7 @@ const Version = z.object({
 const Info = z.object({
   OSType: z.string().optional(),
   NCPU: z.number().optional(),
+  OperatingSystem: z.string().optional(),
   SecurityOptions: z.array(z.string()).nullish(),
   /** Of Podman, which does not name it in its security options. */
   Rootless: z.boolean().optional(),
@@ -96,6 +99,7 @@ async function connect(
       version: version.Version,
       via: endpoint.via,
       remote: address.kind === "ssh" || (address.kind === "tcp" && !isLoopback(address.host)),
+      desktop: info.OperatingSystem === "Docker Desktop",
       rootless: info.Rootless === true || options.some((option) => option.includes("rootless")),
       remapped: options.some((option) => option.includes("name=userns")),
       cpus: info.NCPU ?? 1,

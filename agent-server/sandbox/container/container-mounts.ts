@@ -27,6 +27,8 @@ export interface MountPlan {
   readonly bound: readonly { readonly source: string; readonly target: string }[];
   /** Paths inside the container that show something else of this machine. */
   readonly masks: readonly { readonly source: string; readonly target: string }[];
+  /** None of the mounts is of this machine. */
+  readonly isCopy?: boolean;
   /** One of the mounts is /tmp; otherwise it is in memory. */
   readonly hasTemporaryFolder: boolean;
   /** Changes when a mounted file is replaced, because the engine's mount then shows the old file or none. */

@@ -25,6 +25,15 @@ export interface PoolDeps extends ContainerDeps {
   readonly changed: () => void;
 }
 
+export interface TaskContainers {
+  readonly image: string;
+  readonly labels: Record<string, string>;
+  /** `UID:GID` of commands. */
+  readonly user: string;
+  /** Names the task in the engine. */
+  readonly id: string;
+}
+
 /** The engine, one warm container of each kind, and one for each command that runs in a task's view. */
 export interface Pool {
   readonly engine: Engine | null;
@@ -47,6 +56,10 @@ export interface Pool {
    * @throws LancelotError `unavailable`
    */
   freeTask(folder: string): Promise<Engine>;
+  /** How tasks are named in the engine. */
+  readonly tasks: { readonly data: string; readonly nameOf: (folder: string) => string };
+  /** What every container for a task has, by the task's folder. @throws LancelotError `unavailable` */
+  ofTask(folder: string, engine: Engine): TaskContainers;
   /** Removes such a container once its command has ended, and waits until its mounts are gone. Never throws. */
   endInView(warm: WarmContainer): Promise<void>;
   /** Folder on this machine for mounts besides the workspace. */
@@ -118,6 +131,8 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
+  const userOf = (engine: Engine): string => (engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform));
+
   async function startOn(
     engine: Engine,
     plan: MountPlan,
@@ -131,7 +146,7 @@ export function createPool(deps: PoolDeps): Pool {
         limits: limitsOf(deps.usable()),
         plan,
         labels: { ...ownLabels, ...(more.task === undefined ? {} : { [labels.task]: more.task }) },
-        user: engine.rootless ? "0:0" : ownerOf(deps.workspace, deps.platform),
+        user: userOf(engine),
         platform: deps.platform,
         egressSocket,
         folder: ownFolder,
@@ -245,6 +260,13 @@ export function createPool(deps: PoolDeps): Pool {
       await Promise.all(left.map(({ Id }) => removeWholly(engine.docker.getContainer(Id))));
       return engine;
     },
+    tasks: { data, nameOf: short },
+    ofTask: (task, engine) => ({
+      image: deps.image(),
+      labels: { ...ownLabels, [labels.task]: short(task) },
+      user: userOf(engine),
+      id: `${data}-${short(task)}`,
+    }),
     async startInView(plan, task, egressSocket, signal) {
       const { engine } = state;
       if (engine === null) throw new EngineSilent("The container engine is not connected.");

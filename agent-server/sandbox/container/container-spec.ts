@@ -13,8 +13,8 @@ export interface SpecDeps {
   /** One of the mounts is /tmp. */
   readonly hasTemporaryFolder: boolean;
   readonly labels: Record<string, string>;
-  /** A file of this machine with a random value, which proves whose files the engine mounts. */
-  readonly nonceFile: string;
+  /** A file of this machine with a random value, which proves whose files the engine mounts; null where it mounts none. */
+  readonly nonceFile: string | null;
   /** Socket of the egress proxy; null for a container without network. */
   readonly egressSocket: string | null;
 }
@@ -59,7 +59,7 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       NetworkMode: "none",
       Mounts: [
         ...deps.mounts,
-        file(deps.nonceFile, noncePath),
+        ...(deps.nonceFile === null ? [] : [file(deps.nonceFile, noncePath)]),
         ...(deps.egressSocket === null ? [] : [file(deps.egressSocket, egressPath)]),
       ],
       Binds: [...deps.binds],
@@ -81,14 +81,20 @@ export function containerSpec(deps: SpecDeps): Dockerode.ContainerCreateOptions 
       Ulimits: [
         { Name: "core", Soft: 0, Hard: 0 },
         { Name: "fsize", Soft: limits.workspaceBytes, Hard: limits.workspaceBytes },
-        // A rootless engine cannot raise limits above those of its own process.
-        ...(engine.rootless ? [] : [{ Name: "nofile", Soft: 16_384, Hard: 16_384 }]),
-        // Podman would request four million, which some machines do not grant. The limit also counts the user's other processes.
-        ...(engine.name === "podman" && !engine.rootless ? [{ Name: "nproc", Soft: 32_768, Hard: 32_768 }] : []),
+        ...systemLimits(engine),
       ],
       // The output of this process consists of responses to this host.
       LogConfig: { Type: "none", Config: {} },
       ...(engine.remapped ? { UsernsMode: "host" } : {}),
     },
   };
+}
+
+/** Limits that an engine would choose itself, possibly ones that its machine does not grant. */
+export function systemLimits({ name, rootless }: Engine): { Name: string; Soft: number; Hard: number }[] {
+  // A rootless engine cannot raise limits above those of its own process.
+  if (rootless) return [];
+  // Podman would request four million processes. The limit also counts the user's other processes.
+  const processes = name === "podman" ? [{ Name: "nproc", Soft: 32_768, Hard: 32_768 }] : [];
+  return [{ Name: "nofile", Soft: 16_384, Hard: 16_384 }, ...processes];
 }

@@ -11,23 +11,43 @@ const checkEvery = 40;
 /** For commands that run for hours, only the space that was gone while they wrote as much within this time (ms) is certain to be theirs. */
 const lastingWindow = 60_000;
 
-/**
- * Calls `exceeded` once a command has added more than `limit` bytes to the workspace. Checks the free disk space often, because that is
- * cheap. Only when that much space is gone, it adds up the workspace files that changed since the start.
- * @param written bytes that a command wrote that may run for hours; absent for others @returns a function that stops the checks
- */
-export function watchGrowth(workspace: string, limit: number, exceeded: () => void, written?: () => number): () => void {
-  const state = { over: false, checked: 0 };
+/** Where a command writes. */
+export interface MeasuredDisk {
+  /** How often free space is asked for. */
+  readonly everyMs: number;
+  /** Free bytes of the disk. */
+  free(): Promise<number>;
+  /** Bytes that were added to what the command may write; stops counting above `enough`. */
+  added(enough: number, stopped: () => boolean): Promise<number>;
+}
+
+/** As `watchDisk`, for a folder of this machine, whose files that changed since the start count. */
+export function watchGrowth(folder: string, limit: number, exceeded: () => void, written?: () => number): () => void {
   const since = Date.now() - 1_000;
-  const free = async () => {
-    const { bavail, bsize } = await statfs(workspace);
-    return bavail * bsize;
+  const disk: MeasuredDisk = {
+    everyMs: checkEvery,
+    async free() {
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    },
+    added: (enough, stopped) => changedBytes(folder, since, enough, stopped),
   };
+  return watchDisk(disk, limit, exceeded, written);
+}
+
+/**
+ * Calls `exceeded` once a command has added more than `limit` bytes. Checks the free disk space often, because that is cheap. Only when that
+ * much space is gone, it adds up what was written.
+ * @param written bytes that a command wrote that may run for hours; absent for others
+ * @returns a function that stops the checks
+ */
+export function watchDisk({ everyMs, free, added }: MeasuredDisk, limit: number, exceeded: () => void, written?: () => number): () => void {
+  const state = { over: false, checked: 0 };
   const watch = async () => {
     const before = await free();
     let recent = { free: before, written: 0, at: Date.now() };
     while (!state.over) {
-      await new Promise((resolve) => setTimeout(resolve, checkEvery).unref());
+      await new Promise((resolve) => setTimeout(resolve, everyMs).unref());
       const now = await free();
       const gone = before - now;
       if (written !== undefined && Date.now() - recent.at > lastingWindow) recent = { free: now, written: written(), at: Date.now() };
@@ -35,7 +55,7 @@ export function watchGrowth(workspace: string, limit: number, exceeded: () => vo
       if (state.over || gone < limit || gone < state.checked * 1.5) continue;
       state.checked = gone;
       const isCertain = recent.free - now > limit * certainly && (written === undefined || written() - recent.written > limit);
-      if (isCertain || (await changedBytes(workspace, since, limit, () => state.over)) > limit) {
+      if (isCertain || (await added(limit, () => state.over)) > limit) {
         if (!state.over) exceeded();
         return;
       }

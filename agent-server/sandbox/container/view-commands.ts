@@ -11,6 +11,7 @@ import type { ContainerDeps } from "./container-deps.ts";
 import type { Engine } from "./container-engine.ts";
 import type { Pool } from "./container-pool.ts";
 import { type ContainerView, openContainerView } from "./container-view.ts";
+import type { MeasuredDisk } from "./disk-usage.ts";
 import { unavailable } from "./engine-call.ts";
 import { assertPlainPaths, planViewMounts } from "./view-mounts.ts";
 import type { WarmContainer } from "./warm-container.ts";
@@ -19,20 +20,24 @@ export interface ViewCommandsDeps extends ContainerDeps {
   readonly pool: Pool;
   /** The id of the sandbox. */
   readonly sandbox: string;
+  /** How much one command may write, bytes. */
+  readonly writtenBytes: () => number;
 }
 
 /** Commands in the views of tasks. */
 export interface ViewCommands {
+  /** True for a view that was opened here. */
+  holds(view: OverlayView): boolean;
   /** @throws LancelotError `unavailable` where the engine or this system has no views. */
   open(task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }): Promise<OverlayView>;
   /**
-   * Lets `work` run a command in a container that shows the view.
+   * Lets `work` run a command in a container that shows the view. It is told where the command writes, if that is not on this machine.
    * @throws LancelotError `unavailable`, `invalid_params` for a working folder that the view does not have
    */
   run(
     command: ShellCommand & { readonly view: OverlayView },
     egressSocket: string | null,
-    work: (warm: WarmContainer) => Promise<ShellResult>,
+    work: (warm: WarmContainer, disk?: MeasuredDisk) => Promise<ShellResult>,
   ): Promise<ShellResult>;
   /**
    * Runs a command in a view, to learn whether the engine supports it.
@@ -104,6 +109,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
   };
 
   return {
+    holds: (view) => opened.has(view),
     open,
     run,
     async try(runCommand, signal) {
@@ -115,7 +121,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
       const layer = { name: "try", lower };
       let view: OverlayView | null = null;
       try {
-        makeTree(lower, statSync(workspace));
+        makeTryTree(lower, statSync(workspace));
         view = await open({ folder: join(folder, "task"), layers: [layer, { name: "workspace", lower: workspace }] });
         let said = "";
         const result = await runCommand({
@@ -142,7 +148,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
 }
 
 /** Creates a small tree that belongs to the commands' user. */
-function makeTree(folder: string, { uid, gid }: { uid: number; gid: number }): void {
+export function makeTryTree(folder: string, { uid, gid }: { uid: number; gid: number }): void {
   const sub = join(folder, "sub");
   const old = join(sub, "old");
   mkdirSync(sub, { recursive: true });

@@ -67,7 +67,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   let container: Dockerode.Container | null = null;
   let supervisor: Supervisor | null = null;
   try {
-    const spec = containerSpec({ ...deps, ...deps.plan, nonceFile });
+    const spec = containerSpec({ ...deps, ...deps.plan, nonceFile: deps.plan.isCopy === true ? null : nonceFile });
     // A name chosen here finds the container even when the engine's response was lost.
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);
@@ -82,7 +82,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
     supervisor = createSupervisor(stream);
     await ask((abortSignal) => created.start({ abortSignal }), startWithin, signal);
     const about = await supervisor.about();
-    if (about.nonce !== nonce)
+    if (deps.plan.isCopy !== true && about.nonce !== nonce)
       throw unavailable(
         "The container engine mounts files of another machine, so commands cannot work on this workspace. Use an engine that runs here.",
       );

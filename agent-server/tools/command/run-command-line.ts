@@ -53,7 +53,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   const place = placeOf(planned);
   const containment = planned.containment?.() ?? "host";
   const { openView } = planned;
-  const isInView = containment === "transactional" && openView !== undefined;
+  const isInView = (containment === "transactional" || containment === "copied") && openView !== undefined;
   if (inBackground && !isInView)
     throw new LancelotError(
       "unavailable",

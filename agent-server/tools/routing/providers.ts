@@ -28,13 +28,7 @@ export interface ProvidersDeps {
 
 /** Creates the providers of this machine. */
 export function createProviders(deps: ProvidersDeps): ToolProvider[] {
-  return [
-    workspaceFiles(deps),
-    ripgrep(deps),
-    git(),
-    ...deps.shells.map((place, index) => shell(place, index, deps.remoteEngine)),
-    ...deps.more,
-  ];
+  return [workspaceFiles(deps), ripgrep(deps), git(), ...deps.shells.map((place, index) => shell(place, index, deps)), ...deps.more];
 }
 
 function workspaceFiles({ workspace, files }: ProvidersDeps): ToolProvider {
@@ -140,13 +134,23 @@ function git(): ToolProvider {
   };
 }
 
-function shell(place: ShellProvider, index: number, remoteEngine: () => boolean): ToolProvider {
+/** Places of this machine that show a view come before those that copy it. */
+const copiedPriority = 20;
+
+function shell(
+  place: ShellProvider,
+  index: number,
+  { shells, remoteEngine }: Pick<ProvidersDeps, "shells" | "remoteEngine">,
+): ToolProvider {
   const onHost = place.place === "host";
   return {
     id: place.id,
     title: place.title,
     version: () => place.version(),
-    priority: 10 + index,
+    get priority() {
+      const isCopied = place.containment() === "copied" && shells.some((other) => other.containment() === "transactional");
+      return isCopied ? copiedPriority : 10 + index;
+    },
     local: () => place.place !== "container" || !remoteEngine(),
     flag: onHost ? "TOOLS_HOST_EXECUTION" : null,
     place: place.place,
@@ -154,9 +158,11 @@ function shell(place: ShellProvider, index: number, remoteEngine: () => boolean)
     ...(place.openView === undefined ? {} : { openView: place.openView }),
     // Only the user's choice leads out of the sandbox, never a failure in it.
     ...(onHost ? { allowsFailover: false } : {}),
-    unsuited({ unattended, background }) {
+    unsuited({ network, unattended, background }) {
       if (background === true && place.hasBackground !== true) return `${place.title} cannot run commands in the background.`;
-      return onHost && unattended ? "No user is present to approve commands outside the sandbox." : null;
+      if (onHost && unattended) return "No user is present to approve commands outside the sandbox.";
+      const isElsewhere = place.containment() === "copied" && remoteEngine();
+      return isElsewhere && network ? "Commands with network access cannot run in a container engine on another machine." : null;
     },
     offers: {
       shell_exec: {

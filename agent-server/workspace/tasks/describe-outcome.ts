@@ -10,7 +10,8 @@ const maxNames = 30;
 const maxOnReceipt = 200;
 
 /** Describes what a command of a task left, for the model; empty when nothing changed. */
-export function describeOutcome({ proposed, tooMany, secret, generated, repositories, special, work }: TaskOutcome): string {
+export function describeOutcome(outcome: TaskOutcome): string {
+  const { proposed, tooMany, secret, generated, repositories, special, inCopy, tooLarge, work } = outcome;
   const marks = { create: "+", modify: "~", delete: "-" } as const;
   const line = ({ kind, path, caution }: Change): string =>
     `${marks[kind]} ${path}${caution === undefined ? "" : ` (reviewed on its own: ${caution})`}`;
@@ -28,10 +29,16 @@ export function describeOutcome({ proposed, tooMany, secret, generated, reposito
           `[Not proposed: ${tooMany.toLocaleString("en-US")} changed files, which are too many to review. They stay in this task. Delete them, or propose a .gitignore that covers generated folders; once the user accepts it, the next command sorts them again.]`,
         ]),
     ...(generated === null ? [] : [`[Generated files of this task, which your commands see: ${describeGroups(generated.groups)}.]`]),
+    ...(inCopy.length === 0
+      ? []
+      : [
+          `[Ignored by git, so these files stay in the task's copy of the workspace, for your next commands; the user's workspace never gets them: ${describeGroups(inCopy)}.]`,
+        ]),
     ...(work === null ? [] : describeWork(work)),
     ...note("Not proposed, because they may contain secrets; use write_file", secret),
     ...note("Not taken over: metadata of other repositories", repositories),
     ...note("Not taken over: pipes, sockets and devices", special),
+    ...note("Not taken over, because they are too large; they stay in the task's copy of the workspace", tooLarge),
   ].join("\n");
 }
 
@@ -71,7 +78,8 @@ function note(words: string, paths: readonly string[]): string[] {
 }
 
 /** What a command left, for its receipt. */
-export function taskOutputs({ proposed, tooMany, secret, generated, repositories, special, work }: TaskOutcome): Record<string, unknown> {
+export function taskOutputs(outcome: TaskOutcome): Record<string, unknown> {
+  const { proposed, tooMany, secret, generated, repositories, special, inCopy, tooLarge, work } = outcome;
   const listed = (paths: readonly string[]): readonly string[] => paths.slice(0, maxOnReceipt).map(displayPath);
   return {
     proposedTotal: proposed.length,
@@ -81,6 +89,8 @@ export function taskOutputs({ proposed, tooMany, secret, generated, repositories
     ...(secret.length === 0 ? {} : { secret: listed(secret) }),
     ...(repositories.length === 0 ? {} : { repositories: listed(repositories) }),
     ...(special.length === 0 ? {} : { special: listed(special) }),
+    ...(inCopy.length === 0 ? {} : { inCopy }),
+    ...(tooLarge.length === 0 ? {} : { tooLarge: listed(tooLarge) }),
     ...(proposed.length === 0
       ? {}
       : {

@@ -26,9 +26,27 @@ export function generatedFiles(
     counts[before === null ? "created" : after === null ? "deleted" : "modified"] += 1;
     groups.set(name, counts);
   }
+  return { paths, groups: largestFirst(groups), receiptId, at: new Date().toISOString() };
+}
+
+function largestFirst(groups: ReadonlyMap<string, Omit<GeneratedGroup, "name">>): GeneratedGroup[] {
   const total = ({ created, modified, deleted }: Omit<GeneratedGroup, "name">): number => created + modified + deleted;
   const sorted = [...groups].map(([name, counts]): GeneratedGroup => ({ name, ...counts })).toSorted((a, b) => total(b) - total(a));
-  return { paths, groups: sorted.slice(0, maxGroups), receiptId, at: new Date().toISOString() };
+  return sorted.slice(0, maxGroups);
+}
+
+/** Counts changed files by the folder at the top of the workspace, largest first. */
+export function summarizeGenerated(
+  files: readonly { readonly path: string; readonly change: "created" | "modified" | "deleted" }[],
+): GeneratedGroup[] {
+  const groups = new Map<string, { created: number; modified: number; deleted: number }>();
+  for (const { path, change } of files) {
+    const [name = path] = path.split("/");
+    const counts = groups.get(name) ?? { created: 0, modified: 0, deleted: 0 };
+    counts[change] += 1;
+    groups.set(name, counts);
+  }
+  return largestFirst(groups);
 }
 
 function isBelow(path: string, folders: ReadonlySet<string>): boolean {

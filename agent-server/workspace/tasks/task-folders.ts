@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, lstatSync, mkdirSync, readdirSync, type Stats, utimesSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
@@ -26,7 +26,7 @@ export interface TaskFolder {
   readonly folder: string;
   /** Of any workspace of the data folder. */
   readonly workspace: "this" | "other";
-  /** Bytes that it takes on the disk. */
+  /** Bytes that it takes on the disk, with those of its copy in a container engine. */
   readonly bytes: number;
   readonly lastUsed: Date;
 }
@@ -109,7 +109,7 @@ export function createTaskFolders(deps: {
         const folder = join(root, workspace, questId);
         const stats = statFolder(folder);
         if (stats === null || !questIdPattern.test(questId)) continue;
-        const bytes = await sizeOf(folder);
+        const bytes = (await sizeOf(folder)) + copySizeOf(folder);
         found.push({ questId, folder, workspace: workspace === mine ? "this" : "other", bytes, lastUsed: stats.mtime });
       }
     }
@@ -208,6 +208,22 @@ export function createTaskFolders(deps: {
 
     deleted: () => trash.empty(),
   };
+}
+
+/** In the folder of a task whose commands work in a copy: the size of the copy in bytes. */
+const copySizeName = "copy-bytes";
+
+/** Makes the size of a task's copy count towards the quota. @param folder of the task */
+export function recordCopySize(folder: string, bytes: number): void {
+  writeFileSync(join(folder, copySizeName), String(bytes), { mode: 0o600 });
+}
+
+function copySizeOf(folder: string): number {
+  try {
+    return Number(readFileSync(join(folder, copySizeName), "utf8")) || 0;
+  } catch {
+    return 0;
+  }
 }
 
 /** Records the use in the folder's own time, which no command changes: the content is in folders below. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Change } from "../../contract/changes.ts";
+import type { Change, GeneratedGroup } from "../../contract/changes.ts";
 import type { Governance } from "../../governance/governance.ts";
 import type { Changes } from "../changes/types.ts";
 import type { ChangeStore } from "../changes/change-store.ts";
@@ -29,6 +29,10 @@ export interface TaskOutcome {
   readonly repositories: readonly string[];
   /** Pipes, sockets and devices: they stay with the task. */
   readonly special: readonly string[];
+  /** Generated files that stay in the engine's copy of the workspace, where the task's commands work in one. */
+  readonly inCopy: readonly GeneratedGroup[];
+  /** Files that are too large to be taken out of such a copy. */
+  readonly tooLarge: readonly string[];
   /** Every path that the layer proposes, also those whose change was proposed before. */
   readonly held: readonly string[];
   /** Work in the workspace's own repository that is not imported yet. */
@@ -55,7 +59,7 @@ export interface OutcomeDeps {
 }
 
 /** What the layer of a task holds after a command. */
-export interface LayerOutcome extends Omit<TaskOutcome, "work"> {
+export interface LayerOutcome extends Omit<TaskOutcome, "work" | "inCopy" | "tooLarge"> {
   /** Paths that the layer has but that equal the workspace. */
   readonly unchanged: readonly string[];
   /** True when metadata of the workspace's own repository was written. */

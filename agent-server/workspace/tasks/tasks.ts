@@ -17,7 +17,7 @@ import type { TaskFolders } from "./task-folders.ts";
 import { type BackgroundProgram, createLiveViews, type LiveTask, type Proposed } from "./live-views.ts";
 import { type CommandOrigin, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
 import { nothingLeft, type PendingWork, type TaskStore } from "./task-store.ts";
-import type { OverlayLayer, OverlayView } from "./types.ts";
+import type { LeftInCopy, OverlayLayer, OverlayView } from "./types.ts";
 import { createTaskRests, type TaskRests } from "./task-rest.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
 import { putInView } from "./write-to-view.ts";
@@ -220,7 +220,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     const isKnown = JSON.stringify(known?.groups) === JSON.stringify(outcome.generated?.groups);
     deps.tasks.save(questId, { generated: isKnown && views.get(questId) !== null ? known : outcome.generated, repository, opaque });
     return {
-      outcome: { ...outcome, work: repository?.work ?? null },
+      outcome: withLeftInCopy({ ...outcome, inCopy: [], tooLarge: [], work: repository?.work ?? null }, view.leftInCopy?.()),
       unchanged,
       trees: hasRepositoryWork && repository === null ? [".git"] : [],
     };
@@ -331,4 +331,10 @@ export function createTasks(deps: TasksDeps): Tasks {
 function isBelowNoFolder(root: string, path: string): boolean {
   const above = path.split("/").slice(0, -1);
   return above.some((_, index) => statOf(join(root, ...above.slice(0, index + 1)))?.isDirectory() !== true);
+}
+
+function withLeftInCopy(outcome: TaskOutcome, left: LeftInCopy | undefined): TaskOutcome {
+  if (left === undefined) return outcome;
+  const [secret, special] = [new Set([...outcome.secret, ...left.secret]), new Set([...outcome.special, ...left.special])];
+  return { ...outcome, secret: [...secret], special: [...special], inCopy: left.generated, tooLarge: left.tooLarge };
 }

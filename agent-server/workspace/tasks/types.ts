@@ -1,9 +1,23 @@
+import type { GeneratedGroup } from "../../contract/changes.ts";
+
 /** A folder shown copy-on-write: writes land in a layer, and the folder itself never changes. */
 export interface OverlayLayer {
   /** The folder's name in the task's folder. */
   readonly name: string;
   /** The folder that is shown; absolute and resolved. */
   readonly lower: string;
+}
+
+/** What the last command of a view left in the copy of it that an engine keeps. Paths are relative to the workspace. */
+export interface LeftInCopy {
+  /** Files that git ignores: they stay in the copy for the task's next commands. */
+  readonly generated: readonly GeneratedGroup[];
+  /** Stand-ins of secret files that the command replaced or removed. */
+  readonly secret: readonly string[];
+  /** Pipes, sockets and devices, and what lies too deep. */
+  readonly special: readonly string[];
+  /** Files that are too large to be taken out. */
+  readonly tooLarge: readonly string[];
 }
 
 /**
@@ -22,6 +36,8 @@ export interface OverlayView {
   upper(layer: OverlayLayer): string;
   /** The merged folder, as this process reaches it. Writing there has the same effect as a command's writing. */
   merged(layer: OverlayLayer): string;
+  /** Only of a view whose commands work in a copy of it. */
+  readonly leftInCopy?: () => LeftInCopy;
   /** Words that start a program in the namespace, as the user of commands, before the program and its arguments. */
   readonly enter: readonly string[];
   /**

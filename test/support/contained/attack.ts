@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { startEngine, toolsImage } from "../engine/engine.ts";
+import { startRemoteEngine } from "../engine/remote-engine.ts";
 import { bytePictureOf } from "../tools/byte-tree.ts";
 import { createLeakFinder, type LeakFinder } from "./leaks.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
@@ -41,20 +43,27 @@ const machineFolders = [
 ];
 const defaultTimeoutMs = 20_000;
 
-export async function startAttack(): Promise<Attack> {
+/** The levels at which nothing reaches the workspace before it is judged. */
+export type AttackedLevel = "transactional" | "copied";
+
+export async function startAttack(level: AttackedLevel = "transactional"): Promise<Attack> {
   const world = createWorld();
   const listeners = await openListeners(world);
-  const product = createProduct(world);
+  const engine = level === "copied" ? await startEngine({ images: [toolsImage] }) : null;
+  const remote = engine === null ? null : await startRemoteEngine(engine.socket);
+  const product = createProduct(world, ...(remote === null ? [] : [{ address: remote.address, image: toolsImage }]));
   const onlooker = startOnlooker(world);
   const leaks = createLeakFinder(world.secrets);
   const pristine = workspaceOf(world);
   return {
-    run: (row) => attackOnce({ world, listeners, product, onlooker, leaks, pristine }, row),
+    run: (row) => attackOnce({ level, world, listeners, product, onlooker, leaks, pristine }, row),
     async end() {
       await onlooker.close();
       const broken = [...(onlooker.isHarmed ? ["something planted was run"] : []), ...product.takeProblems()];
       const questions = product.questions();
       await product.close();
+      await remote?.close();
+      await engine?.stop();
       broken.push(...listeners.reached().map((way) => `reached the machine by ${way}`), ...processesOf(world));
       await listeners.close();
       world.close();
@@ -64,6 +73,7 @@ export async function startAttack(): Promise<Attack> {
 }
 
 interface Parts {
+  readonly level: AttackedLevel;
   readonly world: World;
   readonly listeners: Listeners;
   readonly product: Product;
@@ -72,7 +82,7 @@ interface Parts {
   readonly pristine: Record<string, string>;
 }
 
-async function attackOnce({ world, listeners, product, onlooker, leaks, pristine }: Parts, row: HostileCommand): Promise<Harm> {
+async function attackOnce({ level, world, listeners, product, onlooker, leaks, pristine }: Parts, row: HostileCommand): Promise<Harm> {
   const started = Date.now();
   const broken: string[] = [];
   const questId = `q-${row.id}`;
@@ -101,7 +111,7 @@ async function attackOnce({ world, listeners, product, onlooker, leaks, pristine
   if (next !== null) broken.push(...shownIn(leaks, next.told));
   if (next !== null && (next.containment === null || next.isFailed))
     broken.push(`the next command did not run: ${next.told.answer ?? ""}`.slice(0, 300));
-  if (end.containment !== "transactional") broken.push(`did not run in a view: ${end.told.answer ?? ""}`.slice(0, 300));
+  if (end.containment !== level) broken.push(`did not run in a view: ${end.told.answer ?? ""}`.slice(0, 300));
   broken.push(...shownIn(leaks, end.told));
   broken.push(...processesOf(world));
   const early = changedBetween(before, workspaceOf(world)).filter((path) => !isOfBranch(path));

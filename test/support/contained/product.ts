@@ -49,10 +49,12 @@ export interface Product {
 const limits = ["version: 1", "memory_bytes: 268435456", "processes: 128", "scratch_bytes: 25165824", "workspace_bytes: 50331648"];
 const maxChanges = 200_000;
 
-export function createProduct(world: World): Product {
+/** @param engine its commands run in copies there; in the sandbox of this system without one */
+export function createProduct(world: World, engine?: { readonly address: string; readonly image: string }): Product {
   const { workspace, dataDir, home } = world;
   mkdirSync(join(dataDir, "config"), { recursive: true });
-  writeFileSync(join(dataDir, "config/sandbox.yaml"), `${limits.join("\n")}\n`);
+  const image = engine === undefined ? [] : [`image: ${engine.image}`];
+  writeFileSync(join(dataDir, "config/sandbox.yaml"), `${[...limits, ...image].join("\n")}\n`);
   const { configDir } = productPaths();
   const storage = openMigratedStorage({ dataDir, migrations: [...receiptsMigrations, ...governanceMigrations, ...workspaceMigrations] });
   const known = createKnownSecrets();
@@ -82,7 +84,7 @@ export function createProduct(world: World): Product {
     flag: (name) => name === "TOOLS_FABRIC",
     env: {
       PATH: "/usr/local/bin:/usr/bin:/bin",
-      DOCKER_HOST: "unix:///nonexistent/docker.sock",
+      DOCKER_HOST: engine?.address ?? "unix:///nonexistent/docker.sock",
       HOME: home,
       SSH_AUTH_SOCK: join(home, "agent.sock"),
       DEPLOY_TOKEN: world.secrets["environment"],

@@ -183,13 +183,19 @@ function containerViewCases(title: string, socket: () => string): void {
       expect(() => view.merged(layer())).not.toThrow();
     });
 
-    it("has no views where a path contains a separator of mounts, and says so", async () => {
-      const workspace = join(fixture.workspace, "back\\slash");
+    it.each(["back\\slash", "co:lon"])("works in a copy where a path contains a separator of mounts: %s", async (name) => {
+      const workspace = join(fixture.workspace, name);
       mkdirSync(workspace);
+      writeFileSync(join(workspace, "file"), "here\n");
       const other = start({ workspace });
-      expect(await other.probe()).toMatchObject({ status: "degraded" });
-      expect(other.containment()).toBe("watched");
-      expect((await runIn(other, workspace, "pwd")).stdout).toBe(`${workspace}\n`);
+      expect(await other.probe()).toMatchObject({ status: "ok" });
+      expect(other.containment()).toBe("copied");
+      const own = { name: "workspace", lower: workspace };
+      const view = await other.openView?.({ folder: join(fixture.dataDir, "tasks", "named"), layers: [own] });
+      if (view === undefined) throw new Error("The sandbox has no views.");
+      views.push(view);
+      expect(await runIn(other, workspace, "pwd; cat file; echo x > new", { view })).toMatchObject({ stdout: `${workspace}\nhere\n` });
+      expect([existsSync(join(workspace, "new")), existsSync(join(view.merged(own), "new"))]).toEqual([false, true]);
       await other.close();
     });
 

@@ -190,10 +190,12 @@ function readDriver(path) {
   }
 }
 
-/** Containers of a run that was killed, and images that tests built. */
+/** Containers and volumes of earlier runs, and images that tests built. */
 async function forget(socket) {
   for (const { Id } of JSON.parse((await ask(socket, "GET", "/containers/json?all=1")).body))
     await ask(socket, "DELETE", `/containers/${Id}?force=1`);
+  for (const { Name } of JSON.parse((await ask(socket, "GET", "/volumes")).body).Volumes ?? [])
+    await ask(socket, "DELETE", `/volumes/${Name}`);
   const ours = [smallImage, toolsImage];
   for (const { Id, RepoTags } of JSON.parse((await ask(socket, "GET", "/images/json")).body))
     if (!RepoTags?.some((tag) => ours.includes(tag))) await ask(socket, "DELETE", `/images/${Id}?force=1`);
