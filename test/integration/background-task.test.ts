@@ -215,7 +215,7 @@ describe("commands in the background of a task", () => {
 
   it("are refused where nothing holds their changes back, and run in the sandbox that can hold them", async () => {
     const log = { started: 0 };
-    const plain = plainShell("one");
+    const plain = plainShell("container", { place: "container" });
     const counted = { ...plain, run: (...args: Parameters<typeof plain.run>) => ((log.started += 1), plain.run(...args)) };
     const only = createGitFixture({
       ...{ base: join(base, "other"), posture: "autonomous", configDir, home: join(base, "home") },
@@ -225,6 +225,30 @@ describe("commands in the background of a task", () => {
     expect([refused.isError, refused.error?.code, log.started]).toEqual([true, "unavailable", 0]);
     await only.tools.close();
     only.close();
+    // While a background command runs, the commands of its task are where it is; those of other tasks are not.
+    const [workspace, dataDir] = [join(base, "both/proj"), join(base, "both/data")];
+    for (const folder of [workspace, dataDir]) mkdirSync(folder, { recursive: true });
+    const env = { ...process.env, HOME: join(base, "home") };
+    const both = createGitFixture({
+      ...{ base: join(base, "both"), workspace, dataDir, posture: "autonomous", configDir, home: join(base, "home") },
+      given: { configDir, shells: [counted, openOsShell({ workspace, dataDir, protectedPaths: [] }, { env })] },
+    });
+    const placeOf = async (args: Record<string, unknown>, quest = questId) => {
+      const { receiptId } = await both.run("run_command", args, { quest });
+      const outputs = both.ledger.get(receiptId ?? "")?.outputs ?? {};
+      return [outputs["containment"], (outputs["provider"] as { name: string } | undefined)?.name];
+    };
+    const [inside, outside] = [
+      ["transactional", "bubblewrap"],
+      ["watched", plain.id],
+    ];
+    expect(await placeOf({ command: "sleep 600", background: true, wait_ms: 0 })).toEqual(inside);
+    expect(await placeOf({ command: "echo one > kept.txt" })).toEqual(inside);
+    expect(await placeOf({ command: "true" }, "q2")).toEqual(outside);
+    await both.tools.execution.background?.stop(questId);
+    expect(await placeOf({ command: "true" })).toEqual(outside);
+    await both.tools.close();
+    both.close();
   });
 
   it("show no secret in their output, whatever its pieces", async () => {
