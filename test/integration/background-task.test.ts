@@ -91,7 +91,7 @@ describe("commands in the background of a task", () => {
   });
 
   it("show edits and decisions without a further command", async () => {
-    const { id } = await start("while sleep 0.05; do cat a.txt; done");
+    const { id } = await start("sleep 3; while sleep 0.05; do cat a.txt; done");
     await use("edit_file", { path: "a.txt", old_text: "one", new_text: "edited" });
     const prints = (word: string) =>
       until(`it prints ${word}`, async () => (await use("command_output", { id, wait_ms: 500 })).text.includes(word));
@@ -103,6 +103,16 @@ describe("commands in the background of a task", () => {
     at.write("a.txt", "three\n");
     await prints("three");
     expect(pending()).toEqual([]);
+    // The user decides and writes while the view is being updated.
+    for (let round = 0; round < 15; round += 1) {
+      const before = at.read("a.txt").trim();
+      await use("edit_file", { path: "a.txt", old_text: before, new_text: `edit${round}` });
+      await new Promise((resolve) => setTimeout(resolve, 20 + round * 4));
+      await decide("a.txt", "accept");
+      at.write("a.txt", `user${round}\n`);
+      await prints(`user${round}`);
+      expect(pending()).toEqual([]);
+    }
   });
 
   it("propose what they write as theirs, and it can be accepted while they run", async () => {

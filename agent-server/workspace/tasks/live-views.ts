@@ -50,7 +50,7 @@ export interface LiveViewsDeps {
   readonly changesOf: (questId: string) => { open: StoredChange[]; decided: string[] };
   /** Writes a proposed change into the view. @returns whether the view shows the user's text instead */
   readonly show: (view: OverlayView, change: StoredChange) => Promise<boolean>;
-  readonly propose: (task: OpenTask, questId: string, of: CommandOrigin) => Promise<Proposed>;
+  readonly propose: (task: OpenTask, questId: string, of: CommandOrigin, isSettled: (path: string) => boolean) => Promise<Proposed>;
   readonly closeWithout: (view: OverlayView, paths: readonly string[], trees: readonly string[]) => Promise<void>;
   /** Reserves a task until `release`. */
   readonly reserve: (questId: string, signal: AbortSignal) => Promise<{ release: () => void }>;
@@ -158,7 +158,13 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   }
 
   async function look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed> {
-    const found = await deps.propose(live.task, questId, of);
+    let decided: ReadonlySet<string> | null = null;
+    // A change that is decided while this looks must not be proposed again; the next update shows the workspace there.
+    const isSettled = (path: string): boolean => {
+      decided ??= new Set(changesOf(questId).decided);
+      return decided.has(path) && live.states.get(path) === inLayer(live, path);
+    };
+    const found = await deps.propose(live.task, questId, of, isSettled);
     const { outcome, unchanged, trees } = found;
     for (const { id, updatedAt } of outcome.proposed) live.task.shown.set(id, updatedAt);
     for (const path of outcome.held) {
