@@ -93,6 +93,8 @@ const maxMetadata = 5_000;
 export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   const { workspace, foldersOf, changesOf } = deps;
   const all = new Map<string, LiveTask>();
+  /** Counts proposals and decisions. */
+  let events = 0;
   const soon = new Map<string, NodeJS.Timeout>();
   const listeners = new Set<(questId: string) => void>();
   const ends = new Map<string, Set<Promise<unknown>>>();
@@ -158,11 +160,11 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   }
 
   async function look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed> {
-    let decided: ReadonlySet<string> | null = null;
+    let known = { events: -1, decided: new Set<string>() };
     // A change that is decided while this looks must not be proposed again; the next update shows the workspace there.
     const isSettled = (path: string): boolean => {
-      decided ??= new Set(changesOf(questId).decided);
-      return decided.has(path) && live.states.get(path) === inLayer(live, path);
+      if (known.events !== events) known = { events, decided: new Set(changesOf(questId).decided) };
+      return known.decided.has(path) && live.states.get(path) === inLayer(live, path);
     };
     const found = await deps.propose(live.task, questId, of, isSettled);
     const { outcome, unchanged, trees } = found;
@@ -185,6 +187,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   }
 
   function updateSoon(questId: string): void {
+    events += 1;
     if (!all.has(questId) || soon.has(questId)) return;
     const run = async (): Promise<void> => {
       soon.delete(questId);

@@ -101,7 +101,7 @@ export async function readOutcome(
   const tooMany = sources.length > maxProposed ? sources.length : null;
   for (const change of tooMany === null ? sources : []) {
     const caution = classes.get(change.path) === "protected" ? cautionOf(governance, workspace, change.path) : null;
-    const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, ...of });
+    const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, isSettled, ...of });
     if (made !== null) proposed.push(made);
   }
   const repositories = named("repository").map(({ path }) => path);
