@@ -91,7 +91,7 @@ describe("commands in the background of a task", () => {
   });
 
   it("show edits and decisions without a further command", async () => {
-    const { id } = await start("while sleep 0.05; do cat a.txt; done");
+    const { id } = await start("sleep 3; while sleep 0.05; do cat a.txt; done");
     await use("edit_file", { path: "a.txt", old_text: "one", new_text: "edited" });
     const prints = (word: string) =>
       until(`it prints ${word}`, async () => (await use("command_output", { id, wait_ms: 500 })).text.includes(word));
@@ -103,6 +103,16 @@ describe("commands in the background of a task", () => {
     at.write("a.txt", "three\n");
     await prints("three");
     expect(pending()).toEqual([]);
+    // The user decides and writes while the view is being updated.
+    for (let round = 0; round < 15; round += 1) {
+      const before = at.read("a.txt").trim();
+      await use("edit_file", { path: "a.txt", old_text: before, new_text: `edit${round}` });
+      await new Promise((resolve) => setTimeout(resolve, 20 + round * 4));
+      await decide("a.txt", "accept");
+      at.write("a.txt", `user${round}\n`);
+      await prints(`user${round}`);
+      expect(pending()).toEqual([]);
+    }
   });
 
   it("propose what they write as theirs, and it can be accepted while they run", async () => {
@@ -215,7 +225,7 @@ describe("commands in the background of a task", () => {
 
   it("are refused where nothing holds their changes back, and run in the sandbox that can hold them", async () => {
     const log = { started: 0 };
-    const plain = plainShell("one");
+    const plain = plainShell("container", { place: "container" });
     const counted = { ...plain, run: (...args: Parameters<typeof plain.run>) => ((log.started += 1), plain.run(...args)) };
     const only = createGitFixture({
       ...{ base: join(base, "other"), posture: "autonomous", configDir, home: join(base, "home") },
@@ -225,6 +235,30 @@ describe("commands in the background of a task", () => {
     expect([refused.isError, refused.error?.code, log.started]).toEqual([true, "unavailable", 0]);
     await only.tools.close();
     only.close();
+    // While a background command runs, the commands of its task are where it is; those of other tasks are not.
+    const [workspace, dataDir] = [join(base, "both/proj"), join(base, "both/data")];
+    for (const folder of [workspace, dataDir]) mkdirSync(folder, { recursive: true });
+    const env = { ...process.env, HOME: join(base, "home") };
+    const both = createGitFixture({
+      ...{ base: join(base, "both"), workspace, dataDir, posture: "autonomous", configDir, home: join(base, "home") },
+      given: { configDir, shells: [counted, openOsShell({ workspace, dataDir, protectedPaths: [] }, { env })] },
+    });
+    const placeOf = async (args: Record<string, unknown>, quest = questId) => {
+      const { receiptId } = await both.run("run_command", args, { quest });
+      const outputs = both.ledger.get(receiptId ?? "")?.outputs ?? {};
+      return [outputs["containment"], (outputs["provider"] as { name: string } | undefined)?.name];
+    };
+    const [inside, outside] = [
+      ["transactional", "bubblewrap"],
+      ["watched", plain.id],
+    ];
+    expect(await placeOf({ command: "sleep 600", background: true, wait_ms: 0 })).toEqual(inside);
+    expect(await placeOf({ command: "echo one > kept.txt" })).toEqual(inside);
+    expect(await placeOf({ command: "true" }, "q2")).toEqual(outside);
+    await both.tools.execution.background?.stop(questId);
+    expect(await placeOf({ command: "true" })).toEqual(outside);
+    await both.tools.close();
+    both.close();
   });
 
   it("show no secret in their output, whatever its pieces", async () => {

@@ -50,7 +50,7 @@ export interface LiveViewsDeps {
   readonly changesOf: (questId: string) => { open: StoredChange[]; decided: string[] };
   /** Writes a proposed change into the view. @returns whether the view shows the user's text instead */
   readonly show: (view: OverlayView, change: StoredChange) => Promise<boolean>;
-  readonly propose: (task: OpenTask, questId: string, of: CommandOrigin) => Promise<Proposed>;
+  readonly propose: (task: OpenTask, questId: string, of: CommandOrigin, isSettled: (path: string) => boolean) => Promise<Proposed>;
   readonly closeWithout: (view: OverlayView, paths: readonly string[], trees: readonly string[]) => Promise<void>;
   /** Reserves a task until `release`. */
   readonly reserve: (questId: string, signal: AbortSignal) => Promise<{ release: () => void }>;
@@ -97,6 +97,8 @@ const maxMetadata = 5_000;
 export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   const { workspace, foldersOf, changesOf } = deps;
   const all = new Map<string, LiveTask>();
+  /** Counts proposals and decisions. */
+  let events = 0;
   const soon = new Map<string, NodeJS.Timeout>();
   const listeners = new Set<(questId: string) => void>();
   const ends = new Map<string, Set<Promise<unknown>>>();
@@ -163,7 +165,13 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
 
   async function look(live: LiveTask, questId: string, of: CommandOrigin): Promise<Proposed> {
     const since = Date.now() - clockTickMs;
-    const found = await deps.propose(live.task, questId, of);
+    let known = { events: -1, decided: new Set<string>() };
+    // A change that is decided while this looks must not be proposed again; the next update shows the workspace there.
+    const isSettled = (path: string): boolean => {
+      if (known.events !== events) known = { events, decided: new Set(changesOf(questId).decided) };
+      return known.decided.has(path) && live.states.get(path) === inLayer(live, path);
+    };
+    const found = await deps.propose(live.task, questId, of, isSettled);
     const { outcome, unchanged, trees } = found;
     for (const { id, updatedAt } of outcome.proposed) live.task.shown.set(id, updatedAt);
     for (const path of outcome.held) {
@@ -187,6 +195,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   }
 
   function updateSoon(questId: string): void {
+    events += 1;
     if (!all.has(questId) || soon.has(questId)) return;
     const run = async (): Promise<void> => {
       soon.delete(questId);

@@ -30,6 +30,8 @@ export interface ProposeFrom {
   readonly origin: string;
   /** Why the change is decided on its own; null for an ordinary one. */
   readonly caution: string | null;
+  /** True once the path needs no proposal, because its change was decided meanwhile. */
+  readonly isSettled?: (path: string) => boolean;
 }
 
 /**
@@ -45,6 +47,7 @@ export async function proposeChange(deps: ProposeDeps, change: LayerChange, from
   const file: TargetFile = { absolute: join(deps.workspace, path), display: path, asked: path, inside: true };
   const now: FilePath = { absolute: join(from.upper, path), display: path };
   const text = isText(before) && isText(after) ? await textChange(deps, file, now, { isNew: before === null, after }) : null;
+  if (from.isSettled?.(path) === true) return null;
   if (text !== null) {
     const mode = newMode(before, after);
     const open = deps.changes.overlay(questId, file, text.current);
@@ -53,6 +56,8 @@ export async function proposeChange(deps: ProposeDeps, change: LayerChange, from
   }
   const content = await contentOf(now, after, deps.objects);
   const images = { before: await contentOf(file, before, deps.objects), after: withoutSetuid(content) };
+  // The user may have decided while the contents were read.
+  if (from.isSettled?.(path) === true) return null;
   return deps.changes.proposeWhole({ ...record, file, ...images });
 }
 

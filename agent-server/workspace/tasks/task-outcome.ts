@@ -66,10 +66,15 @@ export interface LayerOutcome extends Omit<TaskOutcome, "work" | "inCopy" | "too
   readonly hasRepositoryWork: boolean;
 }
 
-/** Proposes what a command changed. @param folders of the open view, in which no program runs @param hasRepository whether the workspace itself is a repository */
+/** Proposes what a command changed. @param isSettled true for paths that nobody wrote since their changes were decided @param folders of the open view, in which no program runs @param hasRepository whether the workspace itself is a repository */
 export async function readOutcome(
   deps: OutcomeDeps,
-  { folders, questId, hasRepository }: { folders: LayerFolders; questId: string; hasRepository: boolean },
+  {
+    folders,
+    questId,
+    hasRepository,
+    isSettled = () => false,
+  }: { folders: LayerFolders; questId: string; hasRepository: boolean; isSettled?: (path: string) => boolean },
   of: CommandOrigin,
 ): Promise<LayerOutcome> {
   const { workspace, governance } = deps;
@@ -91,14 +96,16 @@ export async function readOutcome(
   const named = (name: ChangeClass): readonly LayerChange[] => found.get(name) ?? [];
   const isSecret = ({ path }: LayerChange): boolean => governance.judgeName(path) === "secret";
   const sources = inReviewOrder(
-    written.filter((change) => ["source", "protected"].includes(classes.get(change.path) ?? "source") && !isSecret(change)),
+    written.filter(
+      (change) => ["source", "protected"].includes(classes.get(change.path) ?? "source") && !isSecret(change) && !isSettled(change.path),
+    ),
     all,
   );
   const proposed: Change[] = [];
   const tooMany = sources.length > maxProposed ? sources.length : null;
   for (const change of tooMany === null ? sources : []) {
     const caution = classes.get(change.path) === "protected" ? cautionOf(governance, workspace, change.path) : null;
-    const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, ...of });
+    const made = await proposeChange(deps, change, { questId, upper: folders.upper, caution, isSettled, ...of });
     if (made !== null) proposed.push(made);
   }
   const repositories = named("repository").map(({ path }) => path);

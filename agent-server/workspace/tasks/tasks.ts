@@ -202,9 +202,18 @@ export function createTasks(deps: TasksDeps): Tasks {
   }
 
   /** Proposes what the layer holds. */
-  async function propose({ view, conflicts, shown, base }: OpenTask, questId: string, of: CommandOrigin): Promise<Proposed> {
+  async function propose(
+    { view, conflicts, shown, base }: OpenTask,
+    questId: string,
+    of: CommandOrigin,
+    isSettled: (path: string) => boolean = () => false,
+  ): Promise<Proposed> {
     const folders = foldersOf(view);
-    const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(deps, { folders, questId, hasRepository: base !== null }, of);
+    const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(
+      deps,
+      { folders, questId, hasRepository: base !== null, isSettled },
+      of,
+    );
     const kept = new Set(outcome.held.map((path) => join(workspace, path)));
     for (const change of changesOf(questId).open)
       if (shown.get(change.id) === change.updatedAt && !kept.has(change.path.absolute) && !conflicts.has(change.path.absolute))
