@@ -149,7 +149,8 @@ describe("commands in the background of a task", () => {
   });
 
   it("are stopped at limits, by the user and with the host, and their number is limited", async () => {
-    const full = await start("sleep 3; while :; do head -c 8000000 /dev/zero >> big; done");
+    // No file may be as large as all of them together.
+    const full = await start("sleep 3; while :; do for one in 1 2 3; do head -c 8000000 /dev/zero >> big$one; done; done");
     await ended(full.id);
     expect(endOf(full.id)).toMatchObject({ reason: "limit" });
     const ids = [];
