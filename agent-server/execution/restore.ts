@@ -105,7 +105,9 @@ export function createRestore(deps: {
     if (plain && sameMode && current !== null && writable && (throughEditor || unsaved !== null)) {
       const disk = await files.current(file).catch(() => null);
       const text = bytes === null ? null : decodeText(bytes);
-      if (disk !== null && disk.diskHash === current.hash && (target === null || text?.encoding.name === "utf8")) {
+      // The text is written in the encoding of the file that is there.
+      const isUtf8 = text?.encoding.name === "utf8" && disk?.encoding.name === "utf8";
+      if (disk !== null && disk.diskHash === current.hash && (target === null || isUtf8)) {
         const written = await files.write(file, disk, text?.text ?? null);
         if (!written.saved || written.after === (target?.hash ?? null)) return written;
         return files.writeBytes(file, written.after, bytes, target?.mode);

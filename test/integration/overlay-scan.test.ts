@@ -62,7 +62,6 @@ function copyTree(from: string, to: string): void {
   if (stats.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
   else if (stats.isFile()) copyFileSync(from, to);
   else {
-    // The names before the copy, which may lie in the folder itself.
     const names = readdirSync(from);
     mkdirSync(to);
     for (const name of names) copyTree(join(from, name), join(to, name));
@@ -82,7 +81,7 @@ function apply(folder: string, one: Operation): void {
     else if (one.kind === "touch") utimesSync(at, 1, 1);
     else if (one.kind === "rewrite") writeFileSync(at, readFileSync(at));
     else if (one.kind === "rename") renameSync(at, join(folder, one.to));
-    else if (one.kind === "copy") copyTree(at, join(folder, one.to));
+    else if (one.kind === "copy" && !one.to.startsWith(`${one.path}/`)) copyTree(at, join(folder, one.to));
     else if (one.kind === "hardlink") linkSync(at, join(folder, one.to));
     else if (one.kind === "link") symlinkSync(one.to, at);
     else if (one.kind === "mode") chmodSync(at, one.mode);

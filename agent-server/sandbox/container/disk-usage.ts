@@ -38,7 +38,7 @@ export function watchGrowth(folder: string, limit: number, exceeded: () => void,
 /**
  * Calls `exceeded` once a command has added more than `limit` bytes. Checks the free disk space often, because that is cheap. Only when that
  * much space is gone, it adds up what was written.
- * @param written bytes that a command wrote that may run for hours; absent for others
+ * @param written bytes that the command wrote, where that is known
  * @returns a function that stops the checks
  */
 export function watchDisk({ everyMs, free, added }: MeasuredDisk, limit: number, exceeded: () => void, written?: () => number): () => void {

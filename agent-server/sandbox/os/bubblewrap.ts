@@ -271,7 +271,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                 view?.folder ?? workspace,
                 limits.workspaceBytes,
                 () => over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
-                ...(onBackground === undefined || first === null ? [] : [writtenBy(first.pid)]),
+                ...(first === null ? [] : [writtenBy(first.pid)]),
               ),
               ...(group === null && first !== null
                 ? [

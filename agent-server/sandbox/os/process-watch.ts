@@ -50,7 +50,9 @@ export function writtenBy(pid: number): () => number {
   return () =>
     sum(treeOf(pid), (one) => {
       try {
-        return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${one}/io`, "utf8"))?.[1] ?? "0");
+        const counts = readFileSync(`/proc/${one}/io`, "utf8");
+        // File systems in memory have only the first count, and mapped files only the second one.
+        return Math.max(...["wchar", "write_bytes"].map((name) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? "0")));
       } catch {
         // The process ended in the meantime, and its parent has its count.
         return existsSync(`/proc/${one}`) ? Number.MAX_SAFE_INTEGER : 0;

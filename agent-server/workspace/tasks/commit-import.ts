@@ -57,8 +57,7 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
   const real = await readRefState(git);
   // A host that died in between has moved these already.
   const moved = wanted.filter(({ ref, after }) => real.refs[ref] === after);
-  for (const { ref, before, after } of moved)
-    if (ref === real.head.ref) await setEntries(git, await expectUnstaged(git, before, await changedEntries(git, before, after)));
+  await setMovedEntries(git, moved, real);
   const refs = wanted.filter((change) => !moved.includes(change));
   expectUnmoved(git, refs, real);
   assertNoLinks(
@@ -97,6 +96,24 @@ export async function importCommits(work: RepositoryWork, options: ImportOptions
     else await onNewBranch(steady, followed, real, record, () => moveRefs(steady, plans, checkedOut, record));
     return { refs: wanted, head: followed !== null ? "switched" : isSameHead(work) ? "same" : "elsewhere" };
   });
+}
+
+/**
+ * Completes an import of a host that died after it moved branches: sets the index entries of the branch that is checked out.
+ * @throws LancelotError `conflict` when the user staged other content meanwhile
+ */
+export async function completeImport(git: Git, { refs }: Pick<RepositoryWork, "refs">): Promise<void> {
+  const real = await readRefState(git);
+  await setMovedEntries(
+    git,
+    refs.filter(({ ref, after }) => real.refs[ref] === after),
+    real,
+  );
+}
+
+async function setMovedEntries(git: Git, moved: readonly RefChange[], { head }: RefState): Promise<void> {
+  for (const { ref, before, after } of moved)
+    if (ref === head.ref) await setEntries(git, await expectUnstaged(git, before, await changedEntries(git, before, after)));
 }
 
 function expectUnmoved(git: Git, refs: readonly RefChange[], real: RefState): void {

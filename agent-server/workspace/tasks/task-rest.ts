@@ -3,10 +3,11 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
 import { openGit } from "../git/git.ts";
 import { type AppliedGenerated, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./apply-generated.ts";
-import { importCommits, type ImportOptions, type ImportResult } from "./commit-import.ts";
+import { completeImport, importCommits, type ImportOptions, type ImportResult } from "./commit-import.ts";
 import { readLayerText } from "./layer-file.ts";
 import { journalFolder } from "./generated-journal.ts";
 import { dropFromLayer } from "./layer-drop.ts";
+import type { RepositoryWork } from "./repository-work.ts";
 import type { TaskRest, TaskStore } from "./task-store.ts";
 import { maxEditBytes } from "../workspace-files.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
@@ -76,6 +77,17 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
       for (const path of paths) await dropFromLayer(layerOf(folder, rest), path);
       tasks.save(of.questId, { ...rest, [part]: null });
     });
+  }
+
+  /** Completes what a host that died had begun to import. The commits stay with the task, so that nothing is lost if it fails. */
+  async function complete(questId: string, work: RepositoryWork): Promise<void> {
+    const { signal } = new AbortController();
+    try {
+      await hold({ questId, signal }, async () => completeImport(await openGit(workspace, signal), work));
+    } catch (error) {
+      // Another window works on the task, or the user staged something else.
+      if (!(error instanceof LancelotError)) throw error;
+    }
   }
 
   return {
@@ -152,7 +164,8 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
           recovered.push({ questId, outcome, conflicts });
       for (const questId of tasks.quests()) {
         const rest = tasks.get(questId);
-        const { generated } = rest;
+        const { generated, repository } = rest;
+        if (repository !== null) await complete(questId, repository.work);
         const isApplied = tasks
           .applied(questId)
           .some(({ at, journal }) => generated !== null && at >= generated.at && generatedState(journal) === "applied");

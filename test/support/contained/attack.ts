@@ -64,7 +64,7 @@ export async function startAttack(level: AttackedLevel = "transactional"): Promi
       await product.close();
       await remote?.close();
       await engine?.stop();
-      broken.push(...listeners.reached().map((way) => `reached the machine by ${way}`), ...processesOf(world));
+      broken.push(...listeners.reached().map((way) => `reached the machine by ${way}`), ...(await leftProcessesOf(world)));
       await listeners.close();
       world.close();
       return { broken, questions, onlookerRuns: onlooker.ran };
@@ -113,7 +113,7 @@ async function attackOnce({ level, world, listeners, product, onlooker, leaks, p
     broken.push(`the next command did not run: ${next.told.answer ?? ""}`.slice(0, 300));
   if (end.containment !== level) broken.push(`did not run in a view: ${end.told.answer ?? ""}`.slice(0, 300));
   broken.push(...shownIn(leaks, end.told));
-  broken.push(...processesOf(world));
+  broken.push(...(await leftProcessesOf(world)));
   const early = changedBetween(before, workspaceOf(world)).filter((path) => !isOfBranch(path));
   broken.push(...early.map((path) => `changed before it was accepted: ${path}`));
 
@@ -184,6 +184,15 @@ function changedBetween(before: Record<string, string>, after: Record<string, st
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .filter((path) => before[path] !== after[path])
     .map((path) => path.replace(/^\.\//, ""));
+}
+
+/** How long (ms) a process may stay: the product checks its sandboxes now and then, with a process of its own. */
+const mayStay = 5_000;
+
+async function leftProcessesOf(world: World): Promise<string[]> {
+  for (const until = Date.now() + mayStay; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 50)))
+    if (processesOf(world).length === 0) return [];
+  return processesOf(world);
 }
 
 /** Processes of a sandbox that still see the folders of this world. */
