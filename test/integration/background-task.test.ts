@@ -55,7 +55,8 @@ describe("commands in the background of a task", () => {
   }
   const command = (text: string, more: Partial<ToolCall> = {}) => use("run_command", { command: text }, more);
   async function start(text: string, more: Partial<ToolCall> = {}): Promise<Done & { id: string }> {
-    const started = await use("run_command", { command: text, background: true }, more);
+    // A server is waited for until it listens, others only for a moment.
+    const started = await use("run_command", { command: text, background: true, ...(text === serve ? {} : { wait_ms: 300 }) }, more);
     return { ...started, id: started.card.command?.background?.id ?? "" };
   }
   const pending = () => at.tools.changes.list({ questId, open: true, limit: 100 });

@@ -1,6 +1,6 @@
 // @module-tag sandbox
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Attack, type AttackedLevel, startAttack } from "../support/contained/attack.ts";
+import { type Attack, attackedPlaces, startAttack } from "../support/contained/attack.ts";
 import { hostileCommands } from "../support/contained/rows.ts";
 import { sample, soak } from "../support/soak.ts";
 
@@ -17,14 +17,14 @@ const rows =
       )
     : hostileCommands.filter((row) => row.kind === only || row.id.includes(only));
 
-/** `LANCELOT_LEVEL=copied`: commands run in copies of the workspace, in an engine. */
-const level: AttackedLevel = process.env["LANCELOT_LEVEL"] === "copied" ? "copied" : "transactional";
+/** `LANCELOT_PLACE=podman`: commands run in its views of the workspace; `copied`: in copies, in an engine elsewhere. */
+const place = attackedPlaces.find((one) => one === process.env["LANCELOT_PLACE"]) ?? "system";
 
-describe(`hostile commands at the ${level} level, with a user who accepts everything`, () => {
+describe(`hostile commands in the place "${place}", with a user who accepts everything`, () => {
   let attack: Attack;
   let denied = 0;
   beforeAll(async () => {
-    attack = await startAttack(level);
+    attack = await startAttack(place);
   });
   afterAll(() => {
     process.stdout.write(`${rows.length} hostile commands ran, ${denied} of them denied as they are written, and run disguised\n`);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { itInSoak } from "../support/soak.ts";
+import { itInSoak, runs } from "../support/soak.ts";
 import * as z from "zod";
 import type { LocalModel } from "../../agent-server/contract/models.ts";
 import { replyGrammar } from "../../agent-server/models/local/grammar.ts";
@@ -259,7 +259,7 @@ describe.skipIf(missing !== null)("any model", () => {
     const local = openTiny();
     let whole = 0;
     let held = 0;
-    for (const schema of fc.sample(schemas, { numRuns: 40, seed: 7 })) {
+    for (const schema of fc.sample(schemas, { numRuns: runs(20, 40), seed: 7 })) {
       const request = { system: "", messages: [user("Go on.")], tools: [], responseSchema: { name: "answer", schema: { ...schema } } };
       let raw = "";
       let done: Finished | undefined;
@@ -272,14 +272,14 @@ describe.skipIf(missing !== null)("any model", () => {
       whole++;
       expect(textOf(done)).toBe(raw);
       const answer: unknown = JSON.parse(raw);
-      // At random it writes what is no UTF-8, which counts as one character there and as several here.
-      if (raw.includes("\ufffd")) continue;
+      // At random it writes what is no UTF-8, which counts as one character there and as several here, and numbers that no double can hold.
+      if (raw.includes("\ufffd") || /\d{16}/.test(raw)) continue;
       held++;
       const { success } = z.fromJSONSchema({ ...schema }).safeParse(answer);
       expect([JSON.stringify(schema), raw, success]).toEqual([JSON.stringify(schema), raw, true]);
     }
-    expect(whole).toBeGreaterThan(30);
-    expect(held).toBeGreaterThan(15);
+    expect(whole).toBeGreaterThan(runs(15, 30));
+    expect(held).toBeGreaterThan(runs(7, 15));
   });
 
   it("that is cut short fails with a message, and the host lives on", async () => {

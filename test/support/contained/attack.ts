@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:
 import { basename, join } from "node:path";
 import { startEngine, toolsImage } from "../engine/engine.ts";
 import { startRemoteEngine } from "../engine/remote-engine.ts";
+import { startPodman } from "../setup/podman.mjs";
 import { bytePictureOf } from "../tools/byte-tree.ts";
 import { createLeakFinder, type LeakFinder } from "./leaks.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
@@ -43,15 +44,19 @@ const machineFolders = [
 ];
 const defaultTimeoutMs = 20_000;
 
-/** The levels at which nothing reaches the workspace before it is judged. */
-export type AttackedLevel = "transactional" | "copied";
+/** What holds changes back before they are judged: views by the sandbox of this system or by an engine here, or copies in an engine elsewhere. */
+export const attackedPlaces = ["system", "docker", "podman", "copied"] as const;
+export type AttackedPlace = (typeof attackedPlaces)[number];
 
-export async function startAttack(level: AttackedLevel = "transactional"): Promise<Attack> {
+export async function startAttack(place: AttackedPlace = "system"): Promise<Attack> {
   const world = createWorld();
   const listeners = await openListeners(world);
-  const engine = level === "copied" ? await startEngine({ images: [toolsImage] }) : null;
-  const remote = engine === null ? null : await startRemoteEngine(engine.socket);
-  const product = createProduct(world, ...(remote === null ? [] : [{ address: remote.address, image: toolsImage }]));
+  const engine =
+    place === "system" ? null : place === "podman" ? await startPodman(toolsImage) : await startEngine({ images: [toolsImage] });
+  const remote = engine === null || place !== "copied" ? null : await startRemoteEngine(engine.socket);
+  const address = remote?.address ?? `unix://${engine?.socket}`;
+  const product = createProduct(world, ...(engine === null ? [] : [{ address, image: toolsImage }]));
+  const level = place === "copied" ? "copied" : "transactional";
   const onlooker = startOnlooker(world);
   const leaks = createLeakFinder(world.secrets);
   const pristine = workspaceOf(world);
@@ -73,7 +78,7 @@ export async function startAttack(level: AttackedLevel = "transactional"): Promi
 }
 
 interface Parts {
-  readonly level: AttackedLevel;
+  readonly level: "transactional" | "copied";
   readonly world: World;
   readonly listeners: Listeners;
   readonly product: Product;
