@@ -36,22 +36,23 @@ describe.skipIf(noEngine !== null)(`copies of a task's view in Docker${noEngine 
 });
 
 const noPodman = skippedWithout("podman");
-describe.skipIf(noPodman !== null)(`copies of a task's view in Podman${noPodman === null ? "" : ` (skipped: ${noPodman})`}`, () => {
-  let podman: Awaited<ReturnType<typeof startPodman>>;
-  let remote: RemoteEngine;
-  beforeAll(async () => {
-    podman = await startPodman(smallImage);
-    remote = await startRemoteEngine(podman.socket);
+if (soak)
+  describe.skipIf(noPodman !== null)(`copies of a task's view in Podman${noPodman === null ? "" : ` (skipped: ${noPodman})`}`, () => {
+    let podman: Awaited<ReturnType<typeof startPodman>>;
+    let remote: RemoteEngine;
+    beforeAll(async () => {
+      podman = await startPodman(smallImage);
+      remote = await startRemoteEngine(podman.socket);
+    });
+    afterAll(async () => {
+      await remote.close();
+      await podman.stop();
+    });
+    const open = (of: { workspace: string; dataDir: string }) =>
+      openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits);
+    overlayCases("in a copy in Podman", open, { hasLinks: false });
+    copiedCases("a copy in Podman", () => ({ socket: podman.socket, remote }));
   });
-  afterAll(async () => {
-    await remote.close();
-    await podman.stop();
-  });
-  const open = (of: { workspace: string; dataDir: string }) =>
-    openContainer({ ...of, protectedPaths: [] }, remote.address, isolationLimits);
-  if (soak) overlayCases("in a copy in Podman", open, { hasLinks: false });
-  if (soak) copiedCases("a copy in Podman", () => ({ socket: podman.socket, remote }));
-});
 
 describe.skipIf(noEngine !== null)(`a repository in a copy${noEngine === null ? "" : ` (skipped: ${noEngine})`}`, () => {
   let engine: TestEngine;

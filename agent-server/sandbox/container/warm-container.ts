@@ -65,6 +65,7 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   const nonceFile = join(deps.folder, nonce);
   writeFileSync(nonceFile, `${nonce}\n`, { mode: 0o644 });
   let container: Dockerode.Container | null = null;
+  let creating: Promise<unknown> | null = null;
   let supervisor: Supervisor | null = null;
   try {
     const spec = containerSpec({ ...deps, ...deps.plan, nonceFile: deps.plan.isCopy === true ? null : nonceFile });
@@ -72,7 +73,10 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
     const name = `lancelot-${nonce}`;
     const created = engine.docker.getContainer(name);
     container = created;
-    const { id } = await ask((abortSignal) => engine.docker.createContainer({ ...spec, name, abortSignal }), startWithin, signal);
+    const made = engine.docker.createContainer({ ...spec, name });
+    creating = made;
+    const { id } = await ask(() => made, startWithin, signal);
+    creating = null;
     if (!isId(id)) throw new EngineSilent("The container engine returned an invalid response.");
     const stream = await ask(
       () => created.attach({ stream: true, stdin: true, stdout: true, hijack: true }) as unknown as Promise<Duplex>,
@@ -95,6 +99,9 @@ export async function startContainer(deps: WarmDeps, signal?: AbortSignal): Prom
   } catch (error) {
     supervisor?.close();
     if (container !== null) await removeContainer(container);
+    // An engine that nobody waits for any more may still create it.
+    const late = container;
+    if (late !== null) creating?.then(() => removeContainer(late)).catch(() => undefined);
     throw refusal(deps, error);
   } finally {
     rmSync(nonceFile, { force: true });
