@@ -23,6 +23,8 @@ export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier
     /** Of a background command, which was authorized when it was started. */
     output: row("T0", "none", "plan"),
     stop: row("T1", "none", "plan"),
+    /** Opens a port of it on this machine. */
+    preview: row("T2", "none", "run_commands", "shell"),
   },
   repo_ops: {
     status: row("T0", "read", "read_repository", "read"),

@@ -118,7 +118,7 @@ export function createTools(deps: ToolsDeps): Tools {
   });
 
   const commandSettings = createSandboxSettings({ configDir: deps.configDir, dataDir });
-  const background = createBackgroundCommands({ ledger, emit: deps.emit, now: deps.now, log });
+  const background = createBackgroundCommands({ ledger, pipeline: execution.pipeline, emit: deps.emit, now: deps.now, log });
   const commands: CommandServices = {
     ...{ router, runOnProvider, redactor, background },
     viewSandbox: (questId) => execution.background?.sandboxOf(questId ?? noQuest) ?? null,

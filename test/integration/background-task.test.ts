@@ -218,7 +218,9 @@ describe("commands in the background of a task", () => {
     expect(await (await fetch(`${url}a.txt`)).text()).toBe("one\n");
     expect(await at.tools.background.preview(id, 3000)).toEqual({ url });
     await expect(at.tools.background.preview(id, 3001)).rejects.toMatchObject({ code: "unavailable" });
-    expect(receiptsOf("background.preview")[0]).toMatchObject({ parentId: receiptId, outputs: { url } });
+    expect(receiptsOf("background.preview").find(({ status }) => status === "success")).toMatchObject({
+      ...{ parentId: receiptId, riskTier: "T2", outputs: { url } },
+    });
     await use("stop_command", { id });
     await expect(fetch(url)).rejects.toThrow();
     await expect(at.tools.background.preview(id, 3000)).rejects.toMatchObject({ code: "unavailable" });

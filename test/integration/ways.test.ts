@@ -115,7 +115,7 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "workspace.files": "looks",
   "background.list": "looks",
   "background.stop": "recorded",
-  "background.preview": "recorded",
+  "background.preview": "road",
   "changes.list": "looks",
   "changes.get": "looks",
   "changes.decide": "road",

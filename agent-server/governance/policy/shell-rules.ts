@@ -28,7 +28,9 @@ function networkRule(hosts: readonly string[] | null, unlisted: readonly string[
   return rule("command.network", `Runs with network access: it can send data to ${named}.`);
 }
 
-/** Reading the output of a background command and stopping it: it was judged when it started. */
+/** Actions on a background command, which was judged when it started. */
+const backgroundActions: ReadonlySet<string> = new Set(["output", "stop", "preview"]);
+
 function assessBackground(intent: Intent): ReturnType<typeof policyFinding> {
   if (textArgument(intent, "id") === null)
     return policyFinding({
@@ -39,7 +41,7 @@ function assessBackground(intent: Intent): ReturnType<typeof policyFinding> {
 
 /** Policy for command lines: what the syntax tree would run, and where. */
 export const assessCommand: PolicyRule = (intent, _base, facts) => {
-  if (intent.action === "output" || intent.action === "stop") return assessBackground(intent);
+  if (backgroundActions.has(intent.action)) return assessBackground(intent);
   const command = textArgument(intent, "command");
   if (command === null)
     return policyFinding({ denial: denial("command.missing", "The command is missing.", ["Pass the command to run."]) });

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { BackgroundCommand } from "../../contract/background.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
+import type { ExecutionPipeline } from "../../execution/execution.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { BackgroundProcess, EgressConnection, ShellResult } from "../../sandbox/sandbox.ts";
 import type { Log } from "../../security/security.ts";
@@ -44,6 +45,7 @@ interface Entry {
 
 export function createBackgroundCommands(deps: {
   readonly ledger: Pick<Ledger, "record">;
+  readonly pipeline: Pick<ExecutionPipeline, "execute">;
   readonly emit: Emit;
   readonly now: () => Date;
   readonly log: Log;
@@ -248,24 +250,29 @@ export function createBackgroundCommands(deps: {
       const found = entry.process.ports().find((one) => one.port === port);
       if (entry.command.end !== null || found === undefined)
         throw new LancelotError("unavailable", `The command does not listen on port ${port} any more.`);
-      const preview = entry.previews.get(port) ?? (await createPortPreview((client) => entry.process.forward(found, client)));
-      if (entry.command.end !== null) {
-        preview.close();
-        throw new LancelotError("unavailable", "The command has ended.");
-      }
-      entry.previews.set(port, preview);
-      ledger.record(
-        {
-          actionType: "user_interaction",
-          actionName: "background.preview",
-          inputs: { title: `Preview port ${port}`, id, port },
-          riskTier: "T2",
-          parentId: entry.command.receiptId,
-          questId: entry.command.questId,
+      const title = `Preview port ${port}`;
+      const { value } = await deps.pipeline.execute({
+        ...{ quest: entry.command.questId, parent: entry.command.receiptId, actor: "owner", mode: "normal" },
+        signal: entry.stop.signal,
+        actionType: "user_interaction",
+        actionName: "background.preview",
+        inputs: { title, id, port },
+        steps: [{ capability: "shell_exec", action: "preview", args: { id, port } }],
+        question: { title, detail: `Open port ${port} of the background command ${id} on this machine.` },
+        consent: "review",
+        touches: [],
+        provider: { name: "background", version: "1" },
+        async run() {
+          const preview = entry.previews.get(port) ?? (await createPortPreview((client) => entry.process.forward(found, client)));
+          if (entry.command.end !== null) {
+            preview.close();
+            throw new LancelotError("unavailable", "The command has ended.");
+          }
+          entry.previews.set(port, preview);
+          return { value: { url: preview.url }, outputs: { url: preview.url } };
         },
-        { status: "success", outputs: { url: preview.url } },
-      );
-      return { url: preview.url };
+      });
+      return value;
     },
 
     async close() {

@@ -65,7 +65,7 @@ export interface BackgroundCommands {
   list(questId?: string): BackgroundCommand[];
   /** Resolves when it has ended and its end is recorded. @throws LancelotError `not_found`. */
   stop(id: string, by: StoppedBy): Promise<BackgroundCommand>;
-  /** Opens one of its ports on the loopback interface. @throws LancelotError `not_found`, `unavailable`. */
+  /** Opens one of its ports on the loopback interface, as the user asked. @throws LancelotError `not_found`, `unavailable`, `denied`. */
   preview(id: string, port: number): Promise<{ url: string }>;
   /** Stops all. */
   close(): Promise<void>;

@@ -1,5 +1,3 @@
-import { connect, type Socket } from "node:net";
-import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRedactor } from "../../../../agent-server/security/security.ts";
 import type { ShellResult } from "../../../../agent-server/sandbox/shell-provider.ts";
@@ -31,6 +29,8 @@ describe("background commands", () => {
           return "receipt";
         },
       },
+      // Previews are tested with the real pipeline, in background-task.test.ts.
+      pipeline: { execute: () => Promise.reject(new Error("Nothing here is previewed.")) },
       now: () => new Date(0),
       log: () => undefined,
     });
@@ -174,17 +174,5 @@ describe("background commands", () => {
     await vi.advanceTimersByTimeAsync(200);
     await expect(starting).rejects.toMatchObject({ code: "cancelled" });
     expect(commands.list()).toEqual([]);
-  });
-
-  it("are previewed on the loopback interface until they end", async () => {
-    const { id, ports } = await running();
-    ports.push(3000);
-    const { url } = await commands.preview(id, 3000);
-    const answer = (): Promise<string> => text(connect(Number(new URL(url).port), "127.0.0.1") satisfies Socket);
-    expect(await answer()).toBe("port 3000");
-    expect(receipts).toMatchObject([{ name: "background.preview", parent: "r1", outputs: { url } }]);
-    await expect(commands.preview(id, 3001)).rejects.toMatchObject({ code: "unavailable" });
-    await commands.stop(id, "user");
-    await expect(answer()).rejects.toThrow();
   });
 });
