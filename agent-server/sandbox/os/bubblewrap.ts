@@ -271,7 +271,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                 view?.folder ?? workspace,
                 limits.workspaceBytes,
                 () => over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
-                ...(first === null ? [] : [writtenBy(first.pid)]),
+                ...(first === null ? [] : [writtenBy(first.pid, view?.folder ?? workspace)]),
               ),
               ...(group === null && first !== null
                 ? [

@@ -196,9 +196,12 @@ while True:
       expect(readFileSync(join(view.upper(layer()), "heard.txt"), "utf8")).toBe("");
     });
 
-    it("are not blamed for what others write to the same disk", async () => {
-      const view = await open("o");
-      const one = await start(view, "echo ready; sleep 600");
+    it.each([
+      ["that are idle", "o", "echo ready; sleep 600"],
+      ["that write to pipes", "p", "dd if=/dev/zero bs=1M count=400 2>/dev/null | cat > /dev/null; echo ready; sleep 600"],
+    ])("%s are not blamed for what others write to the same disk", async (_name, folder, command) => {
+      const view = await open(folder);
+      const one = await start(view, command);
       const foreign = join(fixture.dataDir, "foreign");
       await new Promise((resolve) => setTimeout(resolve, 100));
       // More than the disk limit of the command, several times.
