@@ -240,23 +240,25 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
   const alone = <T>(questId: string, work: () => Promise<T>): Promise<T> => deps.locks.hold([`task\0${questId}`], work);
 
-  /** Settles a quest whose review is over, because no run of it may wait for that. */
-  function settleReviewed(questId: string): void {
+  /** Settles a quest that no run may be waiting for. */
+  function settleLater(questId: string, isDue: (questId: string) => boolean): void {
     // The caller may be inside the decision's transaction, so continue after it.
     setImmediate(() => {
       if (isClosed) return;
       alone(questId, async () => {
-        if (changes.review.list({ questId, open: true, limit: 1 }).length > 0) return;
-        const rest = rests.of(questId);
-        if (rest.generated === null && rest.repository === null) return;
+        if (!isDue(questId)) return;
         const text = await settleQuest(ownerContext(questId));
         if (text !== "") untold.set(questId, [...(untold.get(questId) ?? []), text]);
-      }).catch((error: unknown) => deps.log("a reviewed task could not be settled", error));
+      }).catch((error: unknown) => deps.log("the changes of a task could not be settled", error));
     });
   }
+  const isReviewOver = (questId: string): boolean => {
+    const { generated, repository } = rests.of(questId);
+    return (generated !== null || repository !== null) && changes.review.list({ questId, open: true, limit: 1 }).length === 0;
+  };
   const stopListening = [
-    changes.review.onChange(({ questId, status }) => status !== "pending" && settleReviewed(questId)),
-    tasks.background.onClosed(settleReviewed),
+    changes.review.onChange(({ questId, status }) => status !== "pending" && settleLater(questId, isReviewOver)),
+    tasks.background.onClosed((questId) => settleLater(questId, () => true)),
   ];
 
   return {

@@ -261,6 +261,9 @@ describe("commands in the background of a task", () => {
     expect(await placeOf({ command: "true" }, "q2")).toEqual(outside);
     await both.tools.execution.background?.stop(questId);
     expect(await placeOf({ command: "true" })).toEqual(outside);
+    // Nobody reviews in this posture: its changes are applied at its end, although no run waits for it.
+    expect(await placeOf({ command: "sleep 0.5; echo late > late.txt", background: true, wait_ms: 0 })).toEqual(inside);
+    await until("its change is applied", () => existsSync(join(workspace, "late.txt")));
     await both.tools.close();
     both.close();
   });

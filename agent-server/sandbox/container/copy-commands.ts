@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import {
@@ -17,7 +17,6 @@ import { type CopyChanges, receiveChanges, sortChanges } from "../copy/copy-out.
 import { type Listing, ListingError } from "../copy/copy-listing.ts";
 import { TarError } from "../copy/tar-reader.ts";
 import { ownerOf } from "../os/command-user.ts";
-import { releaseLayer } from "../overlay/overlay-folders.ts";
 import { openOverlayView } from "../overlay/overlay-view.ts";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { notBegun } from "./container-command.ts";
@@ -27,7 +26,8 @@ import { supervisor } from "./container-scripts.ts";
 import { type CopyHelper, startHelper } from "./copy-helper.ts";
 import { type CopyVolumes, makeVolumes, removeOrphanedVolumes, removeVolumes } from "./copy-volumes.ts";
 import { engineMessage, unavailable } from "./engine-call.ts";
-import { makeTryTree, type ViewCommands, type ViewCommandsDeps } from "./view-commands.ts";
+import type { ViewCommands, ViewCommandsDeps } from "./view-commands.ts";
+import { tryView } from "./view-try.ts";
 import type { WarmContainer } from "./warm-container.ts";
 
 interface OpenedCopy {
@@ -42,9 +42,7 @@ const maxKnown = 16;
 const maxFiles = 200_000;
 const maxFileBytes = 256 * 1024 * 1024;
 const maxNames = 200;
-/** Timeout for the command of a try, ms. */
-const tryWithin = 20_000;
-/** Contains, in the folder of a task, what is on its way out of a copy. */
+/** Folder of a task for files that are taken out of a copy. */
 const arrivalsName = "arrivals";
 /** Commands in copies of a task's view, on engines that cannot mount its layers (docs/decisions/0026-copied-level.md). */
 export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
@@ -199,40 +197,17 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
     holds: (view) => opened.has(view),
     open,
     run,
-    async try(runCommand, signal) {
-      const within = join(deps.dataDir, "sandbox");
-      mkdirSync(within, { recursive: true, mode: 0o700 });
-      const folder = mkdtempSync(join(within, "try-"));
-      // With all names of the workspace's path, which the engine has to mount.
-      const lower = join(folder, "lower", relative("/", workspace));
-      const layer = { name: "workspace", lower };
-      const task = join(folder, "task");
-      let view: OverlayView | null = null;
-      try {
-        makeTryTree(lower, statSync(workspace));
-        view = await open({ folder: task, layers: [layer] });
-        let said = "";
-        const result = await runCommand({
-          ...{ command: "rm -r sub && mkdir sub && echo new > sub/new", cwd: lower, view, network: false },
-          ...{ timeoutMs: tryWithin, outputBytes: 1_000, signal: signal ?? AbortSignal.timeout(2 * tryWithin) },
-          onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString("utf8")),
-          onStarted: () => undefined,
-        });
-        if (result.exitCode !== 0) return `A command could not change files in a copy (${said.trim() || result.ended}).`;
-        const isHeldBack = existsSync(join(lower, "sub/old")) && !existsSync(join(lower, "sub/new"));
-        return isHeldBack && readdirSync(join(view.merged(layer), "sub")).join() === "new"
-          ? null
-          : "The engine did not return the changes of a copy.";
-      } catch (error) {
-        return error instanceof LancelotError ? error.message : engineMessage(error);
-      } finally {
-        await view?.close();
-        releaseLayer(join(task, layer.name));
-        copies.delete(task);
-        if (pool.engine !== null) await removeVolumes(pool.engine, pool.ofTask(task, pool.engine));
-        rmSync(folder, { recursive: true, force: true });
-      }
-    },
+    try: (runCommand, signal) =>
+      tryView({
+        ...{ dataDir: deps.dataDir, workspace, timeoutMs: 20_000, runCommand, signal, open },
+        // With all names of the workspace's path, which the engine has to mount.
+        lowerIn: (folder) => join(folder, "lower", relative("/", workspace)),
+        layersOf: (lower) => [{ name: "workspace", lower }],
+        async cleanup(task) {
+          copies.delete(task);
+          if (pool.engine !== null) await removeVolumes(pool.engine, pool.ofTask(task, pool.engine));
+        },
+      }),
   };
 }
 

@@ -37,7 +37,7 @@ export function watchGrowth(folder: string, limit: number, exceeded: () => void,
 
 /**
  * Calls `exceeded` once a command has added more than `limit` bytes. Checks the free disk space often, because that is cheap. Only when that
- * much space is gone, it adds up what was written.
+ * much space is gone, it adds up the written files.
  * @param written bytes that the command wrote, where that is known
  * @returns a function that stops the checks
  */

@@ -1,9 +1,8 @@
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
 import { ownerOf } from "../os/command-user.ts";
-import { releaseLayer } from "../overlay/overlay-folders.ts";
 import { makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
 import { notBegun } from "./container-command.ts";
@@ -14,6 +13,7 @@ import { type ContainerView, openContainerView } from "./container-view.ts";
 import type { MeasuredDisk } from "./disk-usage.ts";
 import { unavailable } from "./engine-call.ts";
 import { assertPlainPaths, planViewMounts } from "./view-mounts.ts";
+import { tryView } from "./view-try.ts";
 import type { WarmContainer } from "./warm-container.ts";
 
 export interface ViewCommandsDeps extends ContainerDeps {
@@ -45,9 +45,6 @@ export interface ViewCommands {
    */
   try(run: (command: ShellCommand) => Promise<ShellResult>, signal?: AbortSignal): Promise<string | null>;
 }
-
-/** How long (ms) the command of a try may take. */
-const tryWithin = 10_000;
 
 export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
   const { pool } = deps;
@@ -112,48 +109,16 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     holds: (view) => opened.has(view),
     open,
     run,
-    async try(runCommand, signal) {
-      const { workspace, dataDir } = deps;
-      const within = join(dataDir, "sandbox");
-      mkdirSync(within, { recursive: true, mode: 0o700 });
-      const folder = mkdtempSync(join(within, "try-"));
-      const lower = join(folder, "lower");
-      const layer = { name: "try", lower };
-      let view: OverlayView | null = null;
-      try {
-        makeTryTree(lower, statSync(workspace));
-        view = await open({ folder: join(folder, "task"), layers: [layer, { name: "workspace", lower: workspace }] });
-        let said = "";
-        const result = await runCommand({
-          ...{ command: "rm -r sub && mkdir sub && echo new > sub/new", cwd: lower, view, network: false },
-          ...{ timeoutMs: tryWithin, outputBytes: 1_000, signal: signal ?? AbortSignal.timeout(2 * tryWithin) },
-          onOutput: (_stream, bytes) => (said += Buffer.from(bytes).toString("utf8")),
-          onStarted: () => undefined,
-        });
-        if (result.exitCode !== 0) return `A command could not change files in it (${said.trim() || result.ended}).`;
-        const [merged, upper] = [view.merged(layer), view.upper(layer)];
-        const isHeldBack = existsSync(join(lower, "sub/old")) && !existsSync(join(lower, "sub/new"));
-        const isStored = [upper, merged].every((one) => readdirSync(join(one, "sub")).join() === "new");
-        return isHeldBack && isStored ? null : "The engine runs on another machine, or stores the changes in another way.";
-      } catch (error) {
-        if (error instanceof LancelotError) return error.message;
-        throw error;
-      } finally {
-        await view?.close();
-        for (const { name } of view?.layers ?? []) releaseLayer(join(folder, "task", name));
-        rmSync(folder, { recursive: true, force: true });
-      }
-    },
+    try: (runCommand, signal) =>
+      tryView({
+        ...{ dataDir: deps.dataDir, workspace: deps.workspace, timeoutMs: 10_000, runCommand, signal, open },
+        lowerIn: (folder) => join(folder, "lower"),
+        layersOf: (lower) => [
+          { name: "try", lower },
+          { name: "workspace", lower: deps.workspace },
+        ],
+      }),
   };
-}
-
-/** Creates a small tree that belongs to the commands' user. */
-export function makeTryTree(folder: string, { uid, gid }: { uid: number; gid: number }): void {
-  const sub = join(folder, "sub");
-  const old = join(sub, "old");
-  mkdirSync(sub, { recursive: true });
-  writeFileSync(old, "old\n");
-  if (process.getuid?.() === 0) for (const path of [folder, sub, old]) chownSync(path, uid, gid);
 }
 
 function whyRemote(engine: Engine, platform: NodeJS.Platform): string | null {

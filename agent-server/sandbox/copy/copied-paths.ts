@@ -6,7 +6,7 @@ import type { MaskedPaths } from "../secret-masks.ts";
 export interface CopiedPaths {
   /** Entries that git ignores, by the rules of the workspace and not by those of the task. */
   ignored(entries: readonly ViewPath[]): Promise<ReadonlySet<string>>;
-  /** True for a secret file or folder, and for what is in such a folder. */
+  /** True for a secret file or folder, and for every path in such a folder. */
   isMasked(path: string): boolean;
 }
 
@@ -22,7 +22,7 @@ export function createCopiedPaths(workspace: string, masked: MaskedPaths): Copie
       const named: { path: string; isFolder: boolean }[] = [];
       for (const { path, isFolder } of open) {
         known.set(path, false);
-        // Git never ignores its own files, and its output cannot name what is not UTF-8.
+        // Git never ignores its own files, and its output cannot name paths that are not UTF-8.
         if (!path.includes("\0") && !path.split("/").includes(".git")) named.push({ path, isFolder });
       }
       const said = named.length === 0 ? null : await ignoredPaths(workspace, named, AbortSignal.timeout(judgeWithin));

@@ -5,7 +5,7 @@ import { tarEnd, tarHeader, tarPadding } from "./tar-writer.ts";
 
 /** What this process knows about the copy of a task. */
 export interface KnownCopy {
-  /** Stamps of what was sent or taken out, here and in the copy. */
+  /** Stamps of the files that were sent or taken out, here and in the copy. */
   readonly same: Map<string, { readonly here: string; readonly there: string }>;
   /** Files of the copy that were not taken out, because they are too large. */
   readonly heldBack: Set<string>;
@@ -34,7 +34,7 @@ function standIn({ kind, size, mtime, target }: ViewFile): ViewFile {
   return { kind, mode: 0, size: shown, mtime, target, isRacy: false, stamp: `mask:${kind}:${shown}:${mtime}` };
 }
 
-/** What has to be done for a copy to equal the view. */
+/** The steps that make a copy equal to the view. */
 export interface CopySteps {
   /** To be removed first. No path is in another one. */
   readonly remove: readonly string[];
@@ -96,7 +96,7 @@ export async function* packFiles(
   yield tarEnd;
 }
 
-/** True when the copy has what was sent. */
+/** True when the copy has all files that were sent. */
 export function hasArrived(wanted: ViewFiles, send: readonly string[], inside: Listing): boolean {
   return send.every((path) => {
     const [file, there] = [wanted.get(path), inside.get(path)];

@@ -18,7 +18,7 @@ export type Listing = ReadonlyMap<string, ListedEntry>;
 /** Thrown when the output is no listing. */
 export class ListingError extends Error {}
 
-/** Longest path that is read, bytes. The first entry below is of the kind `other`, and what is in it is left out. */
+/** Longest path that is read, bytes. The first entry below is of the kind `other`, and its content is left out. */
 export const maxCopyPath = 3_000;
 /** Names the end of a listing. */
 export const listingEnd = "end";

@@ -26,7 +26,7 @@ export function createBackgroundProcess(of: {
         return () => undefined;
       }
       return () => {
-        // A program that ran in the meantime could have changed what was read.
+        // A program that ran in the meantime could have changed the files that were read.
         if (!paused.resume()) of.end();
       };
     },

@@ -29,10 +29,10 @@ interface Seen {
 export async function pauseProcesses(first: number): Promise<PausedProcesses | null> {
   /** Processes that were stopped already are left so. */
   const ownStops = new Set(look(first).stopped);
-  const ours = new Set<number>();
+  const stopped = new Set<number>();
   const resumeAll = (): void => {
-    for (const pid of ours) send(pid, "SIGCONT");
-    ours.clear();
+    for (const pid of stopped) send(pid, "SIGCONT");
+    stopped.clear();
   };
   let last: string | null = null;
   for (let pass = 1; pass <= maxPasses; pass += 1) {
@@ -50,7 +50,7 @@ export async function pauseProcesses(first: number): Promise<PausedProcesses | n
     last = seen.running.length === 0 ? seen.facts : null;
     for (const pid of seen.running) {
       send(pid, "SIGSTOP");
-      if (!ownStops.has(pid)) ours.add(pid);
+      if (!ownStops.has(pid)) stopped.add(pid);
     }
     if (pass % passesPerTry === 0) resumeAll();
     await new Promise((resolve) => setTimeout(resolve, between));

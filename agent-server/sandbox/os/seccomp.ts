@@ -123,7 +123,7 @@ type Instruction = readonly [code: number, value: number, jumpIf?: number, jumpE
 
 /**
  * The filter in the kernel's format (`struct sock_filter`, little endian); null for an unsupported processor.
- * @param arch value of `process.arch` @param isPausable also denies what would continue a stopped program
+ * @param arch value of `process.arch` @param isPausable also denies system calls that would continue a stopped program
  */
 export function seccompFilter(arch: string, isPausable = false): Uint8Array | null {
   const architecture = Object.hasOwn(architectures, arch) ? architectures[arch] : undefined;

@@ -21,7 +21,7 @@ export interface BackgroundProgram {
   readonly ended: Promise<void>;
 }
 
-/** What a look at the layer found, and what has to go when the view is closed. */
+/** The changes that a look at the layer found, and the paths to remove from it when the view is closed. */
 export interface Proposed {
   readonly outcome: TaskOutcome;
   /** Paths that equal the workspace. */
@@ -67,7 +67,7 @@ export interface LiveViews {
   /** Runs while no program of the task runs. */
   paused<T>(live: LiveTask, work: () => Promise<T>): Promise<T>;
   /**
-   * Makes the view show what was decided and proposed since, and proposes what programs wrote. Programs are paused.
+   * Makes the view show later decisions and proposals, and proposes the files that programs wrote. Programs are paused.
    * @param of the program to name; the last one if absent
    */
   update(live: LiveTask, questId: string, of?: CommandOrigin): Promise<Proposed>;

@@ -32,7 +32,7 @@ export type OpenView = (task: { readonly folder: string; readonly layers: readon
 export interface TaskCommand {
   readonly view: OverlayView;
   /**
-   * Finds what was written, proposes it and closes the view, unless programs run in the background. Call it once no process of the command
+   * Finds the written files, proposes them and closes the view, unless programs run in the background. Call it once no process of the command
    * remains.
    */
   finish(of: CommandOrigin): Promise<TaskOutcome>;
@@ -235,7 +235,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     };
   }
 
-  /** What is worth keeping of the work in the repository; null where only its copies in the layer differ, which would hide the user's. */
+  /** The work in the repository that is worth keeping; null where only its copies in the layer differ, which would hide the user's. */
   async function pendingWork(base: RefState, { merged, upper }: LayerFolders): Promise<PendingWork | null> {
     const work = await readOwnWork(workspace, { base, merged, upper });
     if (work === null) return null;

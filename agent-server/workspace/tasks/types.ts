@@ -41,7 +41,7 @@ export interface OverlayView {
   /** Words that start a program in the namespace, as the user of commands, before the program and its arguments. */
   readonly enter: readonly string[];
   /**
-   * Shows what was replaced in the shown folders since: a mount remembers the entries that it was asked for. Files that are open stay as they
+   * Shows entries of the shown folders that were replaced since: a mount remembers the entries that it was asked for. Files that are open stay as they
    * are.
    */
   refresh(): Promise<void>;

@@ -121,7 +121,7 @@ function toViewFile(folder: number, name: string, stats: Stats): ViewFile | null
 }
 
 /**
- * Reads exactly `size` bytes of a file in an open view, with zeros in place of what was cut off meanwhile.
+ * Reads exactly `size` bytes of a file in an open view, with zeros in place of bytes that were cut off meanwhile.
  * @returns null for a file that cannot be read
  */
 export async function readViewFile(merged: string, path: string, size: number): Promise<AsyncGenerator<Buffer> | null> {
