@@ -1,6 +1,6 @@
 // A container engine of the tests' own: dockerd on its own socket, with images made on this machine, without any registry.
 // Runs on Node 20 with nothing installed. Data folders are kept in the cache, so images are made once.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   closeSync,
@@ -120,6 +120,9 @@ export async function startEngine(options = {}) {
     async stop() {
       process.removeListener("exit", atExit);
       await kill("SIGTERM");
+      // An engine that was killed while it created a container leaves mounts.
+      for (const [, path] of readFileSync("/proc/mounts", "utf8").matchAll(/^\S+ (\S+)/gm))
+        if (path.startsWith(`${folder}/`)) spawnSync("umount", ["-l", path], { stdio: "ignore" });
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
       slot.release();
     },
