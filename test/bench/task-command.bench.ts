@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isolationLimits } from "../support/sandbox/limits.ts";
@@ -75,23 +75,49 @@ export async function run(): Promise<BenchRow[]> {
       };
     }
 
+    /** Takes the written files out of the workspace. They are not deleted: ext4 finds new inodes slowly for a while after many deletions. */
+    const moveGenerated = (): void => renameSync(join(workspace, "node_modules"), join(base, `written-${readdirSync(base).length}`));
+
     async function generated(name: string, command: string): Promise<BenchRow> {
       const [ours, alone]: [number[], number[]] = [[], []];
       for (let round = 0; round < (quick ? 3 : 7); round += 1) {
         alone.push(await timed(() => bare(command)));
-        rmSync(join(workspace, "node_modules"), { recursive: true });
+        moveGenerated();
         ours.push(
           await timed(async () => {
             await inTask(command);
             await at.tools.execution.settlement?.decideGenerated(questId, "accept");
           }),
         );
-        rmSync(join(workspace, "node_modules"), { recursive: true });
+        moveGenerated();
       }
       return {
         name: `${name}, and their application`,
         ...{ ours: median(ours), bare: median(alone), ratio: median(ours) / median(alone), unit: "ms" },
       };
+    }
+
+    /** Tasks that each proposed one change and wait for its review. */
+    async function waiting(): Promise<BenchRow[]> {
+      const tasks = quick ? 10 : 50;
+      const [memory, disk] = [process.memoryUsage.rss(), usedBytes(join(dataDir, "tasks"))];
+      for (let index = 0; index < tasks; index += 1) {
+        const { isError, text } = await at.run(
+          "run_command",
+          { command: "echo changed >> src/folder-1/file-1.ts" },
+          { quest: `task-${index}` },
+        );
+        if (isError) throw new Error(text);
+      }
+      const perTask = { memory: (process.memoryUsage.rss() - memory) / tasks, disk: (usedBytes(join(dataDir, "tasks")) - disk) / tasks };
+      const row = (what: "memory" | "disk", bytes: number, note: string): BenchRow => ({
+        ...{ name: `${what} of a task with one change under review`, unit: "kB", note },
+        ...{ ours: perTask[what] / 1024, bare: bytes / 1024, ratio: perTask[what] / bytes },
+      });
+      return [
+        row("memory", memory, "beside the process before"),
+        row("disk", usedBytes(join(workspace, "src")), "beside a copy of the workspace's files"),
+      ];
     }
 
     return [
@@ -102,12 +128,18 @@ export async function run(): Promise<BenchRow[]> {
         'for p in $(seq 100); do mkdir -p node_modules/p$p; for f in $(seq 30); do echo "module.exports = $f;" > node_modules/p$p/$f.js; done; done',
       ),
       await generated("npm install of 3,000 files", "npm install --offline --no-audit --no-fund --no-package-lock --loglevel=error"),
+      ...(await waiting()),
     ];
   } finally {
     await at.tools.close();
     at.close();
     rmSync(base, { recursive: true, force: true });
   }
+}
+
+/** Bytes that a folder takes on the disk. */
+function usedBytes(folder: string): number {
+  return Number(execFileSync("du", ["-sk", folder], { encoding: "utf8" }).split("\t")[0]) * 1024;
 }
 
 /** 30 packages of 100 files each as archives, and a package.json that depends on them. */

@@ -4,6 +4,9 @@ import { findRepository } from "../git/git-repository.ts";
 import { type Git, gitOf, openGit } from "../git/git.ts";
 import { statOf } from "./layer-scan.ts";
 
+/** Entries of the repository's root that are named to git; it compares each with every tracked path. */
+const maxTops = 20;
+
 /** A path relative to the workspace; whether it is a folder matters, because it may not exist there yet. */
 export interface NamedPath {
   readonly path: string;
@@ -44,8 +47,20 @@ async function ignoredBy(git: Git, workspace: string, members: readonly NamedPat
       return [`./${name}${isFolder ? "/" : ""}`, path] as const;
     }),
   );
-  const said = await orNull(git.ask("check-ignore", ["-z", "--stdin"], { input: [...names.keys()].join("\0") }));
-  return (said ?? "").split("\0").flatMap((name) => names.get(name) ?? []);
+  // With the index, git would compare each name with every tracked path: 3 s for 3,000 names in a repository of 100,000 files.
+  const said = await orNull(git.ask("check-ignore", ["--no-index", "-z", "--stdin"], { input: [...names.keys()].join("\0") }));
+  const matched = new Map(
+    (said ?? "").split("\0").flatMap((name) => {
+      const path = names.get(name);
+      return path === undefined ? [] : [[name.slice(2).replace(/\/$/, ""), path] as const];
+    }),
+  );
+  if (matched.size === 0) return [];
+  const tops = [...new Set([...matched.keys()].map((name) => name.split("/", 1)[0] ?? ""))];
+  const tracked = await orNull(git.run("ls-files", ["-z"], tops.length > maxTops ? ["."] : tops));
+  if (tracked === null) return [];
+  for (const name of tracked.split("\0")) for (let above = name; above !== ""; above = parentOf(above)) matched.delete(above);
+  return [...matched.values()];
 }
 
 /** Finds the folder of the innermost repository that has a path: "" for the workspace's own; null behind a link. */

@@ -48,6 +48,10 @@ describe("what git ignores of a task's changes", () => {
     put("kept.log");
     git(".", "add", "-f", "kept.log");
     expect(await ignored(".", "kept.log", "other.log")).toEqual(["other.log"]);
+    put("out/kept.js");
+    put(".gitignore", "*.log\nout/\n");
+    git(".", "add", "-f", "out/kept.js");
+    expect(await ignored(".", "out/", "out/kept.js", "out/new.js", "out/in/")).toEqual(["out/in", "out/new.js"]);
   });
 
   it("works in a folder of a repository", async () => {
