@@ -57,8 +57,8 @@ describe(`hostile commands in the place "${place}", with a user who accepts ever
 it("are at least five hundred, each different", () => {
   const counted = hostileCommands.filter(({ known }) => known === undefined);
   expect(counted.length).toBeGreaterThanOrEqual(500);
-  for (const of of ["id", "command"] as const)
-    expect(new Set(hostileCommands.map((row) => `${row[of]}${of === "command" ? (row.setup ?? "") : ""}`)).size).toBe(
+  for (const field of ["id", "command"] as const)
+    expect(new Set(hostileCommands.map((row) => `${row[field]}${field === "command" ? (row.setup ?? "") : ""}`)).size).toBe(
       hostileCommands.length,
     );
 });

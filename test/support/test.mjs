@@ -9,7 +9,7 @@ import { findChromium } from "./setup/chromium.mjs";
 import { ensureCodeServer } from "./setup/code-server.mjs";
 import { ensureMachine, missingParts, whyWithout } from "./setup/machine.mjs";
 import { whyNoOtherUser } from "./setup/other-users.mjs";
-import { ensureBuild, ensurePackages, ensureVsix, projectEnv, projectNode, root } from "./setup/project.mjs";
+import { compileCache, ensureBuild, ensurePackages, ensureVsix, projectEnv, projectNode, root } from "./setup/project.mjs";
 import { SetupError, say } from "./setup/say.mjs";
 
 const ci = process.env.CI === "true";
@@ -30,7 +30,7 @@ function missing(part, reason) {
   process.stdout.write(`- ${part}: skipped. ${reason}\n`);
 }
 
-function vitest(name, projects = [name], env = {}) {
+function vitest(name, projects = [name], env = { NODE_COMPILE_CACHE: compileCache }) {
   const report = join(output, `${name}.json`);
   return new Promise((resolve) => {
     const args = [

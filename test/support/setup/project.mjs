@@ -1,7 +1,7 @@
 // Makes a checkout ready: packages from the lockfile, Node 24, a build. Runs on Node 20 with nothing installed.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { has, run, SetupError, say } from "./say.mjs";
@@ -19,6 +19,9 @@ export function cacheDir() {
 export function projectNode() {
   return join(modules, "node/bin", process.platform === "win32" ? "node.exe" : "node");
 }
+
+/** Where Node keeps what it compiled of the sources and tests. */
+export const compileCache = join(tmpdir(), "lancelot-test-compile-cache");
 
 /** The environment for programs of the project: its own Node first on the path. */
 export function projectEnv(extra = {}) {

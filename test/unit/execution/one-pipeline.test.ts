@@ -1,8 +1,7 @@
-// @module-tag processes
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as z from "zod";
@@ -302,6 +301,14 @@ describe("there is one execution pipeline", () => {
     }
     return problems;
   }
+
+  it("this test sees what touches files", async () => {
+    open();
+    watch.start([base]);
+    await writeFile(join(base, "seen.txt"), "seen");
+    await readFile(join(base, "seen.txt"));
+    expect(watch.stop().map(({ kind }) => kind)).toEqual(["write", "read"]);
+  });
 
   it("this test has a row for every tool of the catalog", () => {
     open();

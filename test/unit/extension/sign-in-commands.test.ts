@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ExtensionContext } from "vscode";
 import * as yaml from "yaml";
-import type { OAuthProvider } from "../../agent-server/contract/oauth.ts";
-import { createGatedFetch, createOAuth, createSecrets, type OAuth } from "../../agent-server/security/security.ts";
-import { registerSignInAnswer, signInCommands } from "../../extension/commands/sign-in.ts";
-import type { AgentHost } from "../../extension/host/agent-host-types.ts";
-import { type OAuthServer, startOAuthServer } from "../support/oauth-server.ts";
+import type { OAuthProvider } from "../../../agent-server/contract/oauth.ts";
+import { createGatedFetch, createOAuth, createSecrets, type OAuth } from "../../../agent-server/security/security.ts";
+import { registerSignInAnswer, signInCommands } from "../../../extension/commands/sign-in.ts";
+import type { AgentHost } from "../../../extension/host/agent-host-types.ts";
+import { type OAuthServer, startOAuthServer } from "../../support/oauth-server.ts";
 
 interface AddressLike {
   readonly path: string;
@@ -86,7 +86,7 @@ describe("signing in from the editor", () => {
     const listeners = new Set<(event: { topic: string }) => void>();
     const changed = (): void => listeners.forEach((listener) => listener({ topic: "oauth" }));
     oauth = createOAuth({
-      configDir: join(import.meta.dirname, "../../config"),
+      configDir: join(import.meta.dirname, "../../../config"),
       dataDir,
       secrets: createSecrets({ dataDir, env: {} }),
       gatedFetch: createGatedFetch({ env: {} }),
