@@ -8,7 +8,9 @@ import { sample, soak } from "../support/soak.ts";
 const rowsOfKind = 5;
 /** Rows for a first look at new ones: `LANCELOT_ROWS=secrets` or a part of an id. */
 const only = process.env["LANCELOT_ROWS"];
-const rows =
+/** `LANCELOT_EDITOR=1`: a real editor has the workspace open. Not for rows that start with a workspace that is hostile already. */
+const withEditor = process.env["LANCELOT_EDITOR"] === "1";
+const chosen =
   only === undefined
     ? sample(
         hostileCommands.filter((row) => soak || row.soak !== true),
@@ -16,6 +18,7 @@ const rows =
         rowsOfKind,
       )
     : hostileCommands.filter((row) => row.kind === only || row.id.includes(only));
+const rows = withEditor ? chosen.filter(({ setup }) => setup === undefined) : chosen;
 
 /** `LANCELOT_PLACE=podman`: commands run in its views of the workspace; `copied`: in copies, in an engine elsewhere. */
 const place = attackedPlaces.find((one) => one === process.env["LANCELOT_PLACE"]) ?? "system";
@@ -24,7 +27,7 @@ describe(`hostile commands in the place "${place}", with a user who accepts ever
   let attack: Attack;
   let denied = 0;
   beforeAll(async () => {
-    attack = await startAttack(place);
+    attack = await startAttack(place, withEditor);
   });
   afterAll(() => {
     process.stdout.write(`${rows.length} hostile commands ran, ${denied} of them denied as they are written, and run disguised\n`);
@@ -48,9 +51,11 @@ describe(`hostile commands in the place "${place}", with a user who accepts ever
   });
 
   it("leave nothing behind in the end", async () => {
-    const { broken, onlookerRuns } = await attack.end();
+    const { broken, onlookerRuns, editorRuns } = await attack.end();
     expect(broken).toEqual([]);
     expect(onlookerRuns).toBeGreaterThan(0);
+    if (withEditor) process.stdout.write(`the editor's git extension ran git ${editorRuns} times\n`);
+    expect(editorRuns > 0).toBe(withEditor);
   });
 });
 

@@ -46,7 +46,7 @@ export async function tryView(how: ViewTry): Promise<string | null> {
     });
     if (result.exitCode !== 0) return `A command could not change files in it (${said.trim() || result.ended}).`;
     const isHeldBack = existsSync(join(lower, "sub/old")) && !existsSync(join(lower, "sub/new"));
-    const isStored = [view.upper(layer), view.merged(layer)].every((one) => readdirSync(join(one, "sub")).join() === "new");
+    const isStored = existsSync(join(view.upper(layer), "sub/new")) && readdirSync(join(view.merged(layer), "sub")).join() === "new";
     return isHeldBack && isStored ? null : "The engine runs on another machine, or stores the changes in another way.";
   } catch (error) {
     return error instanceof LancelotError ? error.message : engineMessage(error);

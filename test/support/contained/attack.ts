@@ -5,6 +5,7 @@ import { startEngine, toolsImage } from "../engine/engine.ts";
 import { startRemoteEngine } from "../engine/remote-engine.ts";
 import { startPodman } from "../setup/podman.mjs";
 import { bytePictureOf } from "../tools/byte-tree.ts";
+import { type EditorOnlooker, startEditorOnlooker } from "./editor-onlooker.ts";
 import { createLeakFinder, type LeakFinder } from "./leaks.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
 import { type Onlooker, startOnlooker } from "./onlooker.ts";
@@ -27,7 +28,7 @@ export interface Harm {
 export interface Attack {
   run(row: HostileCommand): Promise<Harm>;
   /** Checks what can only be seen at the end, such as secrets in the database. */
-  end(): Promise<{ broken: string[]; questions: number; onlookerRuns: number }>;
+  end(): Promise<{ broken: string[]; questions: number; onlookerRuns: number; editorRuns: number }>;
 }
 
 /** Folders of the machine whose entries no command may change. */
@@ -48,7 +49,8 @@ const defaultTimeoutMs = 20_000;
 export const attackedPlaces = ["system", "docker", "podman", "copied"] as const;
 export type AttackedPlace = (typeof attackedPlaces)[number];
 
-export async function startAttack(place: AttackedPlace = "system"): Promise<Attack> {
+/** @param withEditor also opens the workspace in a real editor with its git extension */
+export async function startAttack(place: AttackedPlace = "system", withEditor = false): Promise<Attack> {
   const world = createWorld();
   const listeners = await openListeners(world);
   const engine =
@@ -58,12 +60,15 @@ export async function startAttack(place: AttackedPlace = "system"): Promise<Atta
   const product = createProduct(world, ...(engine === null ? [] : [{ address, image: toolsImage }]));
   const level = place === "copied" ? "copied" : "transactional";
   const onlooker = startOnlooker(world);
+  const editor: EditorOnlooker | null = withEditor ? await startEditorOnlooker(world) : null;
   const leaks = createLeakFinder(world.secrets);
   const pristine = workspaceOf(world);
   return {
     run: (row) => attackOnce({ level, world, listeners, product, onlooker, leaks, pristine }, row),
     async end() {
       await onlooker.close();
+      const editorRuns = editor?.ran ?? 0;
+      await editor?.close();
       const broken = [...(onlooker.isHarmed ? ["something planted was run"] : []), ...product.takeProblems()];
       const questions = product.questions();
       await product.close();
@@ -72,7 +77,7 @@ export async function startAttack(place: AttackedPlace = "system"): Promise<Atta
       broken.push(...listeners.reached().map((way) => `reached the machine by ${way}`), ...(await leftProcessesOf(world)));
       await listeners.close();
       world.close();
-      return { broken, questions, onlookerRuns: onlooker.ran };
+      return { broken, questions, onlookerRuns: onlooker.ran, editorRuns };
     },
   };
 }

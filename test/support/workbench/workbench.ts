@@ -35,6 +35,8 @@ export interface WorkbenchOptions {
   workspace: string | null;
   /** Starts a server for this window alone, which can then be killed. */
   own?: boolean;
+  /** Without Lancelot: the editor as it comes. */
+  bare?: boolean;
   /** With Workspace Trust, as a desktop editor has it; the workspace is then not trusted yet. Off unless said. */
   trust?: boolean;
   /** Use the checkout instead of a VSIX, as F5 does, with these tests. */
@@ -84,7 +86,7 @@ async function startServer(options: WorkbenchOptions): Promise<EditorServer & { 
     settings: options.settings ?? {},
   });
   const fullEnv = { ...process.env, ...env, ...options.env };
-  if (!options.development && !installed) {
+  if (!options.development && !installed && options.bare !== true) {
     const { args: install } = codeServerCommand(editor, common);
     for (const vsix of [await ensureVsix(), ...(options.extensions ?? [])])
       await run(editor.node, [...install, "--install-extension", vsix, "--force"], { env: fullEnv, quiet: true });
@@ -156,7 +158,11 @@ export function setSharedSettings(settings: Record<string, unknown>): void {
 /** Opens the workbench in headless Chromium: on the server that the files of a run share, or on one of its own. */
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
   const shared = sharedServer();
-  const special = options.own === true || options.trust === true || [options.development, options.env, options.extensions].some(Boolean);
+  const special =
+    options.own === true ||
+    options.bare === true ||
+    options.trust === true ||
+    [options.development, options.env, options.extensions].some(Boolean);
   const own = shared === null || special ? await startServer(options) : null;
   const server = own ?? shared;
   if (server === null) throw new Error("There is no server.");
@@ -175,7 +181,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   page.setDefaultTimeout(120_000);
   await page.goto(await address(page, url, options));
   await page.locator(".monaco-workbench").waitFor();
-  if (!options.development) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor();
+  if (!options.development && options.bare !== true) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor();
   return workbench({
     page,
     server,
