@@ -17,6 +17,9 @@ const writing = "echo '// more' >> src/cart.js && mkdir -p made && echo new > ma
 const fixer = "sed -i -E 's/^line (0|10|20|30|38)$/LINE \\1/' lines.txt";
 /** Prints until it is stopped. */
 const endless = "for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done";
+/** Answers with a page until it is stopped. */
+const page = "<title>Served</title><h1>From the task</h1>";
+const server = `node -e 'require("http").createServer((_, answer) => { console.log("asked"); answer.setHeader("content-type", "text/html"); answer.end("${page}"); }).listen(4321, "127.0.0.1", () => console.log("listens"))'`;
 
 /** Commands in a real sandbox, seen and handled in a real editor. Engines have tests of their own; here the system's sandbox runs them. */
 describe("commands", () => {
@@ -39,6 +42,10 @@ describe("commands", () => {
           { text: "The tests pass with the fix." },
         ],
         "Fix the style": [run(fixer), { text: "The style is fixed." }],
+        "Serve the page": [
+          { text: "I start it.", toolCalls: [{ name: "run_command", args: { command: server, background: true } }] },
+          { text: "It is running." },
+        ],
         "Go on and on": [run(endless), { text: "It ended." }],
       }),
     });
@@ -98,6 +105,27 @@ describe("commands", () => {
     await chat.locator(".status-line .state .codicon-check").waitFor();
     expect(fixture.read("src/cart.js")).toBe(before);
     await card("Run echo").locator("summary").click();
+  });
+
+  it("in the background show their output, are previewed and stopped", async () => {
+    const { page: window } = workbench;
+    await newTask(chat);
+    await send(chat, "Serve the page");
+    await said(chat, "It is running.").waitFor();
+    const serving = card("Run node -e");
+    await serving.getByTestId("background-state").locator(".verdict-allow").waitFor();
+    await serving.getByTestId("preview:4321").click();
+    const isShown = async (): Promise<boolean> => {
+      const shown = await Promise.all(window.frames().map((frame) => frame.getByRole("heading", { name: "From the task" }).count()));
+      return shown.some((count) => count > 0);
+    };
+    await until("the page is shown", () => isShown().catch(() => false));
+    await serving.locator(".terminal-line", { hasText: "asked" }).first().waitFor();
+    expect(await faults(chat)).toEqual([]);
+    await workbench.shot("42-command-background");
+    await serving.getByTestId("stop-background").click();
+    await serving.getByTestId("background-actions").waitFor({ state: "detached" });
+    expect(await serving.getByTestId("background-state").locator(".verdict-allow").count()).toBe(0);
   });
 
   it("open in a terminal with their output, typed and not run", async () => {
