@@ -243,11 +243,12 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
     execFileSync("sh", ["-c", 'cat > "$1" && chmod 755 "$1"', "sh", file], { input: `#!/bin/sh\n${script}\nexec ${real} "$@"\n` });
     return file;
   }
-  function open(rg = ripgrepPath) {
+  /** @param timeout in ms for a program that is looked at; real ones take long on a busy machine */
+  function open(rg = ripgrepPath, timeout = 120_000) {
     fixture = createToolsFixture({
       base,
       catalog: [gitStatus, searchWorkspace, listFiles, readFile],
-      given: { healthTimes: times, ripgrepPath: rg },
+      given: { healthTimes: { ...times, timeout }, ripgrepPath: rg },
     });
     fixture.write("a.txt", "alpha\n");
   }
@@ -291,7 +292,7 @@ describe.skipIf(process.platform === "win32")("git and ripgrep, as programs that
   it("git that hangs when it is looked at: down, with a message", async () => {
     program("git", 'case "$1" in --version) sleep 30;; esac');
     process.env["PATH"] = `${faulty}${delimiter}${path}`;
-    open();
+    open(ripgrepPath, times.timeout);
     expect((await status()).text).toMatch(/^Git /);
   });
 
