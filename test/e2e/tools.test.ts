@@ -107,6 +107,18 @@ describe("commands", () => {
     await card("Run echo").locator("summary").click();
   });
 
+  it("open in a terminal with their output, typed and not run", async () => {
+    const { page } = workbench;
+    await card("Run echo").locator("summary").click();
+    await card("Run echo").getByTestId("open-in-terminal").click();
+    const rows = page.locator(".terminal-wrapper.active .xterm-rows");
+    await rows.getByText("written", { exact: false }).first().waitFor();
+    await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
+    await workbench.shot("43-command-terminal");
+    expect(fixture.read("src/cart.js")).not.toContain("more");
+    await workbench.command("Terminal: Kill All Terminals");
+  });
+
   it("in the background show their output, are previewed and stopped", async () => {
     const { page: window } = workbench;
     await newTask(chat);
@@ -126,18 +138,6 @@ describe("commands", () => {
     await serving.getByTestId("stop-background").click();
     await serving.getByTestId("background-actions").waitFor({ state: "detached" });
     expect(await serving.getByTestId("background-state").locator(".verdict-allow").count()).toBe(0);
-  });
-
-  it("open in a terminal with their output, typed and not run", async () => {
-    const { page } = workbench;
-    await card("Run echo").locator("summary").click();
-    await card("Run echo").getByTestId("open-in-terminal").click();
-    const rows = page.locator(".terminal-wrapper.active .xterm-rows");
-    await rows.getByText("written", { exact: false }).first().waitFor();
-    await until("the command is typed", async () => (await rows.innerText()).replaceAll("\u00a0", " ").includes("echo '// more'"));
-    await workbench.shot("43-command-terminal");
-    expect(fixture.read("src/cart.js")).not.toContain("more");
-    await workbench.command("Terminal: Kill All Terminals");
   });
 
   it("test a proposed edit before the review; its card says so while the workspace is unchanged", async () => {

@@ -37,7 +37,7 @@ export function backgroundText(state: BackgroundState): string | null {
   if (state === "ended") return t("Ended");
   switch (state.end?.reason) {
     case undefined:
-      return t("Running in the background");
+      return t("Running");
     case "exit":
       return t("Exit code {0}", state.end?.exitCode ?? "?");
     case "model":

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../sandbox/run.ts";
 import { locate } from "../setup/machine.mjs";
@@ -37,11 +37,8 @@ export async function startEditorOnlooker(world: World): Promise<EditorOnlooker>
   await until("the git extension looks at the workspace", () => ran() > 5);
   const timer = setInterval(() => {
     const now = new Date();
-    try {
-      utimesSync(join(world.workspace, "README.md"), now, now);
-    } catch {
-      // A command that was accepted deleted it.
-    }
+    const file = ["README.md", "package.json", ".gitignore"].find((name) => existsSync(join(world.workspace, name)));
+    if (file !== undefined) utimesSync(join(world.workspace, file), now, now);
   }, everyMs);
   return {
     get ran() {

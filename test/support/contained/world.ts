@@ -63,7 +63,9 @@ export function createWorld(): World {
   for (const path of [trap, join(trap, "bin")]) chmodSync(path, 0o777);
 
   const renew = (): void => {
-    execFileSync("sh", ["-c", 'chmod -R u+rwX "$1" 2>/dev/null; rm -rf "$1" && cp -a "$2" "$1"', "sh", workspace, template]);
+    // The folder itself stays, because a program that watches it would see no more changes.
+    const refill = 'chmod -R u+rwX "$1" 2>/dev/null; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} + && cp -a "$2/." "$1"';
+    execFileSync("sh", ["-c", refill, "sh", workspace, template]);
   };
   renew();
   const marker = join(trap, "executed");

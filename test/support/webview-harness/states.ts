@@ -380,6 +380,13 @@ const runningCommand = sampleCommand({
     ended: null,
   },
 });
+const backgroundCommand = sampleCommand({
+  ...{ status: "success", title: "Run npm run dev -- --host 127.0.0.1", output: "Running in the background as background-1." },
+  command: {
+    ...{ text: "npm run dev -- --host 127.0.0.1", cwd: ".", place: "os_sandbox", network: false, exitCode: null, ended: null },
+    background: { id: "background-1" },
+  },
+});
 const hostCommand = { text: "./count.sh", cwd: ".", place: "host" as const, network: false, exitCode: 0, ended: "exit" as const };
 const longOutput = Array.from(
   { length: 3000 },
@@ -478,6 +485,19 @@ export const states: readonly ViewState[] = [
     },
     { click: [".tool summary"] },
   ),
+  chat("chat-command-background", {
+    answers: questAnswers(sampleQuest(), [question, commands(backgroundCommand)], {
+      "background.list": {
+        items: [
+          {
+            ...{ id: "background-1", questId: "quest-1", callId: "call-command", receiptId: "receipt-5" },
+            ...{ text: "npm run dev -- --host 127.0.0.1", startedAt: at(40), ports: [5173, 24678], end: null },
+            live: { text: "VITE v8.0.0  ready in 321 ms\r\n\r\n  Local:   http://127.0.0.1:5173/\r\n", skipped: 0 },
+          },
+        ],
+      },
+    }),
+  }),
   chat("chat-command-closed", {
     answers: questAnswers(sampleQuest({ status: "active" }), [question, commands(runningCommand, true)]),
   }),
