@@ -81,9 +81,9 @@ const parts = {
   browser: () => inWorkbench("browser"),
 };
 
-/** Every part. All but the checks run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualSteps = [[["checks"]], [["unit", "local-models"], ["editor", "browser", "views"], ["serial"], ["integration"]]];
-const soakSteps = [[["unit"]], [["integration"]], [["views"]], [["serial"]], [["local-models"]]];
+/** Every part, in lanes that run side by side: engines and models wait a lot, and so do the editor and its browser. */
+const usualLanes = [["unit", "local-models"], ["editor", "browser", "views"], ["checks", "serial"], ["integration"]];
+const soakLanes = [["unit", "integration", "views", "serial", "local-models"]];
 
 async function runInOrder(names) {
   for (const name of names) {
@@ -116,7 +116,7 @@ try {
   const unknown = positionals.filter((name) => !(name in parts));
   if (unknown.length > 0) throw new SetupError(`There is no part ${unknown.join(", ")}; parts are ${Object.keys(parts).join(", ")}.`);
   if (values.seed !== undefined && !/^-?\d+$/.test(values.seed)) throw new SetupError("--seed takes a whole number.");
-  const usual = values.soak ? soakSteps : usualSteps;
+  const lanes = positionals.length > 0 ? [positionals] : values.soak ? soakLanes : usualLanes;
   const started = Date.now();
   if (values.soak) {
     process.env.LANCELOT_SOAK = "1";
@@ -129,7 +129,7 @@ try {
   await ensureBuild({ force: ci });
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
-  for (const lanes of positionals.length > 0 ? [[positionals]] : usual) await Promise.all(lanes.map(runInOrder));
+  await Promise.all(lanes.map(runInOrder));
   if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.map((name) => `  ${name}`).join("\n")}\n`);
   process.stdout.write(
     `\nAll parts: ${Math.round((Date.now() - started) / 1000)} s\n${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`,
