@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../sandbox/run.ts";
 import { locate } from "../setup/machine.mjs";
@@ -13,8 +13,8 @@ export interface EditorOnlooker {
   close(): Promise<void>;
 }
 
-/** How often a file is touched (ms), so that the extension looks. */
-const everyMs = 300;
+/** A pause between two looks (ms). */
+const betweenMs = 300;
 
 /** Opens the workspace in an editor without Lancelot. Harm shows by the world's marker, as with other programs. */
 export async function startEditorOnlooker(world: World): Promise<EditorOnlooker> {
@@ -35,17 +35,29 @@ export async function startEditorOnlooker(world: World): Promise<EditorOnlooker>
   await page.goto(`${url}/?folder=${encodeURIComponent(world.workspace)}`);
   const ran = (): number => readFileSync(counted, "utf8").length / 2;
   await until("the git extension looks at the workspace", () => ran() > 5);
-  const timer = setInterval(() => {
-    const now = new Date();
-    const file = ["README.md", "package.json", ".gitignore"].find((name) => existsSync(join(world.workspace, name)));
-    if (file !== undefined) utimesSync(join(world.workspace, file), now, now);
-  }, everyMs);
+  const end = new AbortController();
+  const loop = (async () => {
+    const [input, row] = [page.locator(".quick-input-widget input.input"), page.locator(".quick-input-list .monaco-list-row").first()];
+    while (!end.signal.aborted) {
+      try {
+        await page.keyboard.press("F1");
+        await input.fill(">Git: Refresh", { timeout: 3_000 });
+        await row.getByText("Git: Refresh").waitFor({ timeout: 3_000 });
+        await page.keyboard.press("Enter");
+      } catch {
+        // The command is not there while the editor finds no repository.
+        await page.keyboard.press("Escape");
+      }
+      await new Promise((resolve) => setTimeout(resolve, betweenMs));
+    }
+  })();
   return {
     get ran() {
       return ran();
     },
     async close() {
-      clearInterval(timer);
+      end.abort();
+      await loop;
       await close();
     },
   };
