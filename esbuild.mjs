@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import * as esbuild from "esbuild";
 import { parse } from "yaml";
+import { toAscii } from "./esbuild-ascii.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -157,6 +158,16 @@ function parseTables() {
     }
 }
 
+/** After a production build: development builds keep their source maps, whose positions this would change. */
+function writeAscii(folder) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"))) {
+    const file = join(folder, name);
+    const code = readFileSync(file, "utf8");
+    const ascii = toAscii(code);
+    if (ascii !== code) writeFileSync(file, ascii);
+  }
+}
+
 /** Sizes of what was built, and of the packages in it, from the metafiles. */
 function report(results) {
   const lines = [];
@@ -225,5 +236,6 @@ if (watch) {
   parseTables();
   await copyGrammars();
   const results = await Promise.all(names.map(async (name) => [name, await esbuild.build(builds[name])]));
+  if (production && names.includes("host")) writeAscii(join(root, builds.host.outdir));
   report(Object.fromEntries(results));
 }

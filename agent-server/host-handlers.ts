@@ -3,7 +3,7 @@ import type { HostServices } from "./host-services.ts";
 import { LancelotError } from "./contract/errors.ts";
 import type { Emit } from "./contract/events.ts";
 import type { Handlers } from "./contract/table.ts";
-import { flagHandlers, safeModeHandlers } from "./flags/flags.ts";
+import { flagDoctorLines, flagHandlers, safeModeHandlers } from "./flags/flags.ts";
 import { governanceHandlers } from "./governance/governance.ts";
 import {
   keysHandlers,
@@ -45,17 +45,22 @@ export function createHandlers(
         return null;
       });
       degradedReasons.push(...tools.routing.degraded(), ...models.router.degraded());
-      for (const reason of [ledger.degraded(), telemetry.state().problem, models.localOperations.localProblem(), detector.problem()])
+      const configProblems = services.configFiles.broken();
+      const reasons = [ledger.degraded(), telemetry.state().problem, models.localOperations.localProblem(), services.clockJump.problem()];
+      for (const reason of [...reasons, ...configProblems.map(({ message }) => message)])
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
+      const writeProblem = services.writeProblem();
+      if (writeProblem !== null) degradedReasons.push(writeProblem);
       const local = models.local().status;
       return {
-        ready: answers !== null,
+        ready: answers !== null && writeProblem === null,
         onboardingState: answers === null ? "MODEL_NEEDED" : "READY",
         localLlmReady: local === "ready" || local === "loaded",
         schedulerRunning: false,
         lastHealthTickAt: null,
         lastSchedulerTickAt: null,
         degradedReasons,
+        configProblems,
         timestamp: new Date().toISOString(),
       };
     },
@@ -72,7 +77,10 @@ export function createHandlers(
     ...routerHandlers(models, (questId) => quests.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
-    ...routingHandlers(tools.routing, ledger, () => [localDoctorLine(models.local())]),
+    ...routingHandlers(tools.routing, ledger, {
+      lines: () => [localDoctorLine(models.local()), ...flagDoctorLines(flags), ...services.clockJump.lines()],
+      configProblems: () => services.configFiles.problems(),
+    }),
     ...toolHandlers(tools, execution, () => flags.require("TOOLS_FABRIC")),
     ...memoryHandlers({ memory, tools, require: () => flags.require("MEMORY_VNEXT") }),
     ...securityHandlers({ sanitizer, redactor, detector }),

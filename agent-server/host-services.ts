@@ -2,6 +2,8 @@ import type { HostOptions } from "./host-options.ts";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import type { AskEditor } from "./contract/editor.ts";
+import { createClockNotice } from "./host-clock.ts";
+import { createConfigFiles } from "./host-config.ts";
 import { createFlags, createSafeMode, flagsMigrations } from "./flags/flags.ts";
 import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
@@ -22,7 +24,7 @@ import {
   isReservedSecret,
   piiKinds,
 } from "./security/security.ts";
-import { openStorage } from "./storage/storage.ts";
+import { createClock, openStorage } from "./storage/storage.ts";
 import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
@@ -104,6 +106,8 @@ export function createHostServices(options: HostOptions, version: string) {
     governance.soul.notice();
     usage.notice();
     memory.notice();
+    configFiles.notice();
+    if (storage.isWritable()) clockJump.notice();
   }, 2_000).unref();
   const governance = createGovernance({
     storage,
@@ -249,6 +253,16 @@ export function createHostServices(options: HostOptions, version: string) {
     log,
   });
 
+  const clock = createClock({ storage, now: Date.now });
+  const clockJump = createClockNotice(clock, log);
+  const configFiles = createConfigFiles(
+    { flags, ledger, telemetry, detector, oauth, governance, usage, models, sandbox, memory, quests, workspace: workspaceServices, tools },
+    (problems) => {
+      for (const { message } of problems) log(message);
+      emit("configuration", { problems });
+    },
+  );
+
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
   const stopModels = models.onChange((change) => {
     if ("localModel" in change) emit("localModel", change.localModel);
@@ -263,6 +277,8 @@ export function createHostServices(options: HostOptions, version: string) {
 
   return {
     audit,
+    clockJump,
+    configFiles,
     detector,
     execution,
     flags,
@@ -276,9 +292,11 @@ export function createHostServices(options: HostOptions, version: string) {
     safeMode,
     sanitizer,
     secrets,
+    storage,
     telemetry,
     tools,
     usage,
+    writeProblem: storage.writeProblem,
     /** Stops quests, closes streams and processes, and writes pending data. Later services depend on earlier ones. */
     async close(): Promise<void> {
       clearInterval(watching);

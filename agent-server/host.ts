@@ -6,6 +6,7 @@ import type { HostInfo } from "./contract/host.ts";
 import type { Handlers } from "./contract/table.ts";
 import { createHandlers } from "./host-handlers.ts";
 import type { HostOptions } from "./host-options.ts";
+import { afterLock } from "./host-lock.ts";
 import { createHostServices } from "./host-services.ts";
 import type { Audit } from "./receipts/receipts.ts";
 import type { Redactor } from "./security/security.ts";
@@ -50,7 +51,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   return {
-    handlers: createHandlers(services, { info, workspace, emit }),
+    handlers: afterLock(createHandlers(services, { info, workspace, emit }), services.storage),
     redactor: services.redactor,
     audit: services.audit,
     info,

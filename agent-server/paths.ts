@@ -40,6 +40,6 @@ export function productPaths(): ProductPaths {
 export function defaultDataDir(env: NodeJS.ProcessEnv): string {
   if (env["LANCELOT_DATA"]) return env["LANCELOT_DATA"];
   if (process.platform === "darwin") return join(homedir(), "Library/Application Support/Lancelot");
-  if (process.platform === "win32") return join(env["APPDATA"] ?? join(homedir(), "AppData/Roaming"), "Lancelot");
-  return join(env["XDG_DATA_HOME"] ?? join(homedir(), ".local/share"), "lancelot");
+  if (process.platform === "win32") return join(env["APPDATA"] || join(homedir(), "AppData/Roaming"), "Lancelot");
+  return join(env["XDG_DATA_HOME"] || join(homedir(), ".local/share"), "lancelot");
 }

@@ -32,6 +32,7 @@ import { registerSoulDocuments } from "./review/soul-documents.ts";
 import { createApprovals, registerApprovalsTree } from "./views/approvals.ts";
 import { registerChangesTree } from "./views/changes-tree.ts";
 import { registerChatView } from "./views/chat-view.ts";
+import { watchConfigProblems } from "./views/config-problems.ts";
 import { watchSoulProposals } from "./views/soul-proposals.ts";
 import { runUiAction } from "./views/ui-actions.ts";
 import { registerWarRoom } from "./views/war-room.ts";
@@ -78,6 +79,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerKeepOrUndo(host),
     registerSoulDocuments(host),
     watchSoulProposals(context, host, log),
+    watchConfigProblems(host),
     registerFirstRun(context, host, log),
     registerSignInAnswer(host),
     registerCommands(

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createLayeredConfig } from "../storage/storage.ts";
+import { type ConfigFile, createLayeredConfig } from "../storage/storage.ts";
 
 const Share = z.number().min(0.05).max(1);
 
@@ -15,14 +15,14 @@ export const ContextSettings = z.strictObject({
 });
 export type ContextSettings = z.infer<typeof ContextSettings>;
 
-/** Returns a getter for the current settings: the shipped file, overridden by the owner's. */
+/** The current settings: the shipped file, overridden by the owner's. */
 export function createContextSettings(of: {
   /** The shipped `config/` folder; null to use the defaults. */
   configDir: string | null;
   dataDir: string;
   onProblem: (message: string) => void;
-}): () => ContextSettings {
-  const file = createLayeredConfig({
+}): ConfigFile<ContextSettings> {
+  return createLayeredConfig({
     ...of,
     name: "context.yaml",
     schema: ContextSettings,
@@ -31,5 +31,4 @@ export function createContextSettings(of: {
         throw new Error("keep must be less than shorten_at, and shorten_at no more than compact_at");
     },
   });
-  return () => file.read().value;
 }

@@ -96,13 +96,18 @@ export type RestoreOf = z.infer<typeof RestoreOf>;
 export const GeneratedGroup = z.object({ name: z.string(), created: z.int(), modified: z.int(), deleted: z.int() });
 export type GeneratedGroup = z.infer<typeof GeneratedGroup>;
 
-/** What a task has besides its proposed changes: it reaches the workspace after their review. */
+/** What a task has besides its proposed changes. Generated files and commits reach the workspace after their review. */
 export const TaskLeft = z.object({
   questId: Id,
   /** Null when there are none. Largest first. */
   generated: z.object({ groups: z.array(GeneratedGroup), receiptId: Id.nullable() }).nullable(),
   /** Newest first. */
   commits: z.array(z.object({ hash: z.string(), subject: z.string() })),
+  /**
+   * Files that stay in the engine's copy of the workspace, for the task's next commands, and never reach the workspace: those that git
+   * ignores or that are too large. Largest first.
+   */
+  inCopy: z.array(GeneratedGroup),
 });
 export type TaskLeft = z.infer<typeof TaskLeft>;
 
@@ -126,7 +131,7 @@ export const changeMethods = {
     result: Change,
   }),
   "changes.left": method({
-    summary: "Returns the generated files and commits of a task that are not in the workspace yet.",
+    summary: "Returns the generated files and commits of a task that are not in the workspace yet, and the files that stay in its copy.",
     access: "any",
     params: z.object({ questId: Id }),
     result: TaskLeft,

@@ -11,6 +11,10 @@ export const Timestamp = z.iso.datetime();
 
 export const Id = z.string().min(1).max(200);
 
+/** The way by which a call reaches the host. */
+export const Transport = z.enum(["editor", "stdio", "http", "websocket", "terminal"]);
+export type Transport = z.infer<typeof Transport>;
+
 export const Ok = z.object({ ok: z.literal(true) });
 
 /** Opaque position in a list; pass it to get the next page. */

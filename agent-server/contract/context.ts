@@ -52,7 +52,8 @@ export const contextMethods = {
     summary:
       "Adds a workspace file or folder, or a named fact, to a task's context until it is removed. Pinned items and facts are never evicted.",
     access: "any",
-    params: Named.extend({ pinned: z.boolean().default(false), text: z.string().min(1).max(4000).optional() }),
+    /** `questId` is required; without it, the error says what to do. */
+    params: Named.extend({ questId: Id.optional(), pinned: z.boolean().default(false), text: z.string().min(1).max(4000).optional() }),
     result: ContextItem,
   }),
   "context.remove": method({

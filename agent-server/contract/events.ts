@@ -3,6 +3,7 @@ import { BackgroundCommand } from "./background.ts";
 import { Change, TaskLeft } from "./changes.ts";
 import { Message, Quest } from "./chat.ts";
 import { Id } from "./common.ts";
+import { ConfigProblem } from "./host.ts";
 import { Approval } from "./governance.ts";
 import { LocalModel } from "./models.ts";
 import { SandboxState } from "./providers.ts";
@@ -53,6 +54,8 @@ export const eventTopics = {
   learning: z.object({}),
   /** Flags or safe mode changed. */
   flags: z.object({}),
+  /** Files of the owner's `config/` folder were broken or corrected. Contains all that are not used. */
+  configuration: z.object({ problems: z.array(ConfigProblem) }),
   /** A provider's health changed: reload `tools.providers`. */
   providers: z.object({}),
   sandbox: SandboxState,

@@ -6,6 +6,15 @@ import { method } from "./method.ts";
 /** Flags by name, from the editor's settings. */
 export const Features = z.record(z.string().max(100), z.boolean());
 
+/** A file of the owner's `config/` folder that is not used, or that has settings without effect. */
+export const ConfigProblem = z.object({
+  /** Such as `config/memory.yaml`. */
+  file: z.string(),
+  /** Names the file, the line, the fault and what it means, for the user. */
+  message: z.string(),
+});
+export type ConfigProblem = z.infer<typeof ConfigProblem>;
+
 export const HostInfo = z.object({
   name: z.literal("lancelot"),
   version: z.string(),
@@ -62,6 +71,8 @@ export const hostMethods = {
       lastHealthTickAt: Timestamp.nullable(),
       lastSchedulerTickAt: Timestamp.nullable(),
       degradedReasons: z.array(z.string()),
+      /** Files of the owner's `config/` folder that are not used, or have settings without effect. */
+      configProblems: z.array(ConfigProblem),
       timestamp: Timestamp,
     }),
     route: { method: "GET", path: "/health/ready" },

@@ -26,7 +26,8 @@ const Reason = z.string().min(1).max(2000);
 const EditParams = z.object({
   /** Without it the edit is a commit of its own, finished at once. */
   commitId: Id.optional(),
-  op: EditOp,
+  /** `update` is another name of `replace`. */
+  op: z.enum([...EditOp.options, "update"]).transform((op): EditOp => (op === "update" ? "replace" : op)),
   target: MemoryTarget,
   /** Which item, for all but insert: its id, its whole text, or a part of its text that no other item of the target has. */
   selector: z.string().min(1).max(4000).optional(),
@@ -34,6 +35,7 @@ const EditParams = z.object({
   content: z.string().max(20_000).optional(),
   reason: Reason,
   confidence: Confidence.default(0.7),
+  /** On a core block, anything but `user` is quarantined, whoever calls. */
   provenance: Provenance,
   namespace: Namespace.optional(),
   tags: Tags.optional(),

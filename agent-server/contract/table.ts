@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { backgroundMethods } from "./background.ts";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
+import type { Transport } from "./common.ts";
 import { contextMethods } from "./context.ts";
 import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
@@ -57,6 +58,8 @@ export interface CallContext {
   /** True when the caller presented the owner token. */
   readonly owner: boolean;
   readonly signal: AbortSignal;
+  /** Absent for calls of the host itself. */
+  readonly transport?: Transport;
 }
 
 /** The client's call function, for every transport. */

@@ -169,6 +169,7 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
   return {
     async authorize(steps, context, question, receipt) {
       await passBoundary(steps, "ask", context);
+      await ledger.ready(context.signal);
       const given = await grants.authorize({
         ...{ steps, context, question, receipt, consent: "ask" },
         onRefused: (error, asked) => {
@@ -182,12 +183,14 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
 
     async execute<T>(action: Action<T>) {
       const { quest, consent } = action;
+      await ledger.ready(action.signal);
       const given = await authorizeAction(action);
       const decisions = given.map(({ decision }) => decision);
       const steps = given.map(toOutcomeStep);
       const approvalId = steps.find((step) => step.approvalId !== null)?.approvalId ?? null;
       action.onDecided?.(decisions, approvalId);
       const tier = highestTier(decisions);
+      await ledger.ready(action.signal);
       const receiptId = ledger.open({
         actionType: action.actionType,
         actionName: action.actionName,
@@ -213,12 +216,14 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
       try {
         const ran = await effect.run();
         hasEnded = true;
+        await ledger.ready();
         await conclude(action, effect, ran, { receiptId, tier, steps });
         reportOutcome(ran.result.failure === undefined ? "success" : "failure");
         const touched = effect.watched === null ? {} : { touched: toTouched(effect.watched) };
         return { value: ran.result.value, receiptId, decisions, ...touched };
       } catch (error) {
         if (!hasEnded) await effect.recordPartial();
+        await ledger.ready().catch(() => undefined);
         const problem = error instanceof LancelotError ? error : null;
         // A provider can refuse too, as memory's gates do.
         const refusedBy = (problem === null ? null : decisionOf(problem))?.rules.map(({ id }) => id);

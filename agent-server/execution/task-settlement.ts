@@ -38,7 +38,7 @@ export interface TaskSettlement {
    * @throws LancelotError `cancelled`.
    */
   settle(context: ActionContext): Promise<string>;
-  /** Generated files and commits of a quest that wait. */
+  /** Generated files and commits of a quest that wait, and what stays in its copy. */
   left(questId: string): TaskLeft;
   /** The text of a generated file that only the task has; null when there is none. @param path relative to the workspace */
   readText(questId: string, path: string): Promise<string | null>;
@@ -89,8 +89,10 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
   const changesOf = (questId: string): StoredChange[] => store.list({ questId, limit: maxChanges });
 
+  const leftOf = (questId: string): TaskLeft => toTaskLeft(questId, rests.of(questId), rests.inCopy(questId));
+
   function tell(questId: string): TaskLeft {
-    const left = toTaskLeft(questId, rests.of(questId));
+    const left = leftOf(questId);
     deps.emit("task", left);
     return left;
   }
@@ -271,7 +273,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
     },
 
     readText: rests.readText,
-    left: (questId) => toTaskLeft(questId, rests.of(questId)),
+    left: leftOf,
 
     decideGenerated: (questId, decision) =>
       alone(questId, async () => {

@@ -1,13 +1,16 @@
 import { join } from "node:path";
 import { isMap, parseDocument, type Document } from "yaml";
 import { LancelotError } from "../contract/errors.ts";
-import { fileStamp, readUserFile, writeUserFile } from "../storage/storage.ts";
+import { createOwnerFile, isRecord, type OwnerFile, OwnerFileFault, parseOwnerYaml } from "../owner-file.ts";
+import { readUserFile, writeUserFile } from "../storage/storage.ts";
 import { type FlagName, isFlagName } from "./table.ts";
 
 /** The owner's `config/flags.yaml`: `flags: { SOUL: false }`. Writing keeps comments and other entries. */
 export interface FlagsFile {
-  /** The flags in the file; the last valid ones while the file is invalid. */
+  /** The flags in the file; those of its last valid version while it is invalid. */
   read(): ReadonlyMap<FlagName, boolean>;
+  /** Names an invalid file, or entries without effect, with the line; null when there are none. */
+  problem(): string | null;
   /** True when the file changed since the last `read`. */
   changed(): boolean;
   /** @throws LancelotError `conflict` when the file is invalid, `unavailable` when it cannot be written. */
@@ -20,8 +23,8 @@ const heading =
 
 export function createFlagsFile(dataDir: string, log: (message: string, error?: unknown) => void): FlagsFile {
   const path = join(dataDir, "config", "flags.yaml");
-  let known: ReadonlyMap<FlagName, boolean> = new Map();
-  let seen = "";
+  const file = createOwnerFile({ dataDir, name: "flags.yaml", parse: parseFlags });
+  let logged: string | null = null;
 
   const load = (): Document => {
     const document = parseDocument(readUserFile(path, fileName) ?? "");
@@ -33,23 +36,16 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
 
   return {
     read() {
-      try {
-        seen = fileStamp(path);
-        const found = new Map<FlagName, boolean>();
-        const { flags } = (load().toJS() ?? {}) as { flags?: unknown };
-        for (const [name, value] of Object.entries(typeof flags === "object" && flags !== null ? flags : {})) {
-          const known = name.toUpperCase().replace(/^FEATURE_/, "");
-          if (isFlagName(known) && typeof value === "boolean") found.set(known, value);
-          else log(`config/flags.yaml: ignored ${name}, because it is not a flag or its value is not true or false`);
-        }
-        known = found;
-      } catch (error) {
-        log("config/flags.yaml is invalid; the flags keep their values", error);
-      }
-      return known;
+      const { value } = file.read();
+      const problem = problemOf(file);
+      if (problem !== null && problem !== logged) log(problem);
+      logged = problem;
+      return value?.flags ?? new Map();
     },
 
-    changed: () => fileStamp(path) !== seen,
+    problem: () => problemOf(file),
+
+    changed: () => file.changed(),
 
     write(name, enabled) {
       let document: Document;
@@ -73,5 +69,39 @@ export function createFlagsFile(dataDir: string, log: (message: string, error?: 
       document.setIn(["flags", name], enabled);
       writeUserFile(path, fileName, document.toString());
     },
+  };
+}
+
+interface ParsedFlags {
+  readonly flags: ReadonlyMap<FlagName, boolean>;
+  /** Entries that are not flags. They have no effect, so they do not invalidate the file: a flag may have been retired. */
+  readonly unknown: string | null;
+}
+
+function problemOf(file: OwnerFile<ParsedFlags>): string | null {
+  const { value, problem } = file.read();
+  return problem === null ? (value?.unknown ?? null) : `${problem} The flags keep their last valid values until you correct it.`;
+}
+
+/** @throws OwnerFileFault */
+function parseFlags(text: string): ParsedFlags {
+  const { value, lineOf } = parseOwnerYaml(text);
+  const { flags: entries = {} } = value;
+  if (!isRecord(entries)) throw new OwnerFileFault(lineOf(["flags"]), "flags must be names with true or false");
+  const flags = new Map<FlagName, boolean>();
+  const unknown: string[] = Object.keys(value)
+    .filter((key) => key !== "flags" && key !== "version")
+    .map((key) => `line ${lineOf([key])}: ${key}`);
+  for (const [name, enabled] of Object.entries(entries)) {
+    const known = name.toUpperCase().replace(/^FEATURE_/, "");
+    // `SOUL:` without a value is unset, as an empty variable of the environment is.
+    if (enabled === null) continue;
+    if (!isFlagName(known)) unknown.push(`line ${lineOf(["flags", name])}: ${name}`);
+    else if (typeof enabled === "boolean") flags.set(known, enabled);
+    else throw new OwnerFileFault(lineOf(["flags", name]), `${name} must be true or false`);
+  }
+  return {
+    flags,
+    unknown: unknown.length === 0 ? null : `${fileName} has entries that are not flags and have no effect: ${unknown.join(", ")}.`,
   };
 }

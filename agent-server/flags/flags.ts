@@ -1,5 +1,6 @@
 import type { Flag } from "../contract/flags.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { DoctorLine } from "../contract/providers.ts";
 import type { Handlers } from "../contract/table.ts";
 import { createFlagsFile } from "./flags-file.ts";
 import { type FlagName, flagNames, flagTable, implementedFlags, isFlagName } from "./table.ts";
@@ -25,12 +26,16 @@ export interface Flags {
   /** Cheap enough for every call. A change by another window shows within a second. */
   enabled(name: FlagName): boolean;
   list(): Flag[];
+  /** Why entries of config/flags.yaml have no effect; null when they all have. */
+  configProblem(): string | null;
   /** Sets a flag at once and writes it to the owner's file. @throws LancelotError `not_found`, `conflict`, `unavailable`. */
   set(name: string, enabled: boolean): Flag;
   /** Drops the values set in this host, then reads the environment and the file again. */
   reload(): Flag[];
   /** Replaces the values from the editor's settings. Flags without a value fall back to the other sources. */
   useSettings(settings: Readonly<Record<string, boolean>>): void;
+  /** Values of the environment that are ignored, one sentence each. */
+  problems(): readonly string[];
   /** @throws LancelotError `disabled` with the flag, when it is off. */
   require(name: FlagName): void;
 }
@@ -60,9 +65,15 @@ export function createFlags(deps: FlagsDeps): Flags {
   const file = createFlagsFile(deps.dataDir, deps.log ?? (() => undefined));
   const set = new Map<FlagName, boolean>();
   let settings: Readonly<Record<string, boolean>> = {};
-  let environment = fromEnvironment(deps.env);
+  let environment = readEnvironment();
   let states = compute();
   let checkedAt = now();
+
+  function readEnvironment(): EnvironmentFlags {
+    const read = fromEnvironment(deps.env);
+    for (const problem of read.problems) deps.log?.(problem);
+    return read;
+  }
 
   function compute(): Map<FlagName, State> {
     const fromFile = file.read();
@@ -71,8 +82,10 @@ export function createFlags(deps: FlagsDeps): Flags {
         if (flagTable[name].effect === null) return [name, notImplemented];
         const setHere = set.get(name);
         if (setHere !== undefined) return [name, { enabled: setHere, source: "setting" }];
-        const fromEnv = environment.get(name);
-        if (fromEnv !== undefined) return [name, { enabled: fromEnv, source: "environment" }];
+        const fromEnv = environment.values.get(name);
+        if (fromEnv !== undefined && fromEnv !== "invalid") return [name, { enabled: fromEnv, source: "environment" }];
+        // Nobody knows what an invalid value was meant to say. The shipped default is the safe one, whatever settings and file say.
+        if (fromEnv === "invalid") return [name, { enabled: flagTable[name].default, source: "default" }];
         const configured = settings[name] ?? fromFile.get(name);
         if (configured !== undefined) return [name, { enabled: configured, source: "setting" }];
         return [name, { enabled: flagTable[name].default, source: "default" }];
@@ -103,6 +116,7 @@ export function createFlags(deps: FlagsDeps): Flags {
   }
 
   const flags: Flags = {
+    configProblem: file.problem,
     enabled: (name) => state(name).enabled,
     list: () => implementedFlags.map(describe),
     set(given, enabled) {
@@ -123,7 +137,7 @@ export function createFlags(deps: FlagsDeps): Flags {
     },
     reload() {
       set.clear();
-      environment = fromEnvironment(deps.env);
+      environment = readEnvironment();
       recompute("reload");
       return flags.list();
     },
@@ -131,6 +145,7 @@ export function createFlags(deps: FlagsDeps): Flags {
       settings = next;
       recompute("settings");
     },
+    problems: () => environment.problems,
     require(name) {
       if (flags.enabled(name)) return;
       throw new LancelotError("disabled", `This is turned off. Turn on the flag ${name} to use it.`, {
@@ -141,14 +156,30 @@ export function createFlags(deps: FlagsDeps): Flags {
   return flags;
 }
 
-/** `FEATURE_<NAME>`: true, 1 or yes, in any case, turn a flag on; every other value turns it off. */
-function fromEnvironment(env: FlagsDeps["env"]): Map<FlagName, boolean> {
-  const found = new Map<FlagName, boolean>();
+interface EnvironmentFlags {
+  readonly values: ReadonlyMap<FlagName, boolean | "invalid">;
+  readonly problems: readonly string[];
+}
+
+/** `FEATURE_<NAME>`: true, 1 or yes turn a flag on, false, 0, no or off turn it off, in any case. An empty or blank variable is unset. */
+function fromEnvironment(env: FlagsDeps["env"]): EnvironmentFlags {
+  const values = new Map<FlagName, boolean | "invalid">();
+  const problems: string[] = [];
   for (const name of flagNames) {
-    const value = env[`FEATURE_${name}`]?.trim();
-    if (value !== undefined) found.set(name, /^(?:true|1|yes)$/i.test(value));
+    // Invisible characters (\p{Cf}) are blank too: nobody sees them in a settings file.
+    const value = env[`FEATURE_${name}`]?.replaceAll(/\p{Cf}/gu, "").trim() ?? "";
+    if (value === "") continue;
+    if (/^(?:true|1|yes)$/i.test(value)) values.set(name, true);
+    else if (/^(?:false|0|no|off)$/i.test(value)) values.set(name, false);
+    else {
+      values.set(name, "invalid");
+      if (flagTable[name].effect === null) continue;
+      const shown = /^[\w.+-]{1,20}$/.test(value) ? `"${value}"` : "an invalid value";
+      const applied = flagTable[name].default ? "on" : "off";
+      problems.push(`FEATURE_${name} in the environment is ${shown}, so its default applies (${applied}). Use true or false.`);
+    }
   }
-  return found;
+  return { values, problems };
 }
 
 export function flagHandlers(flags: Flags): Pick<Handlers, "flags.list" | "flags.set" | "flags.reload"> {
@@ -157,4 +188,16 @@ export function flagHandlers(flags: Flags): Pick<Handlers, "flags.list" | "flags
     "flags.set": ({ name, enabled }) => flags.set(name, enabled),
     "flags.reload": () => ({ items: flags.reload() }),
   };
+}
+
+/** A warning for each value that is ignored. */
+export function flagDoctorLines(flags: Pick<Flags, "problems">): DoctorLine[] {
+  return flags.problems().map((message, index) => ({
+    id: `flag-${index}`,
+    title: "Feature flags",
+    status: "warning",
+    message,
+    nextStep: "Correct the value, then reload the flags or restart Lancelot.",
+    action: "open_flags",
+  }));
 }

@@ -7,6 +7,7 @@ import { createKnownSecrets, createOwnerGate, createRedactor } from "../security
 import { createDispatch } from "./dispatch.ts";
 import { createEventHub } from "./events.ts";
 import { createLog } from "./log.ts";
+import { handleProcessErrors } from "./process-errors.ts";
 import { type Serving, serveRpc } from "./rpc.ts";
 
 /** How long (ms) a clean shutdown may take before the process exits anyway. */
@@ -30,11 +31,12 @@ export function runMain(argv: readonly string[]): void {
     process.exitCode = 2;
     return;
   }
-  process.on("uncaughtException", (error) => {
-    log.fatal({ err: error }, "uncaught error; the host exits");
-    process.exit(1);
-  });
-  process.on("unhandledRejection", (reason) => log.error({ err: reason }, "unhandled promise rejection"));
+  const exit = (code: number): void => {
+    log.flush();
+    process.exit(code);
+  };
+  let closeHost = (): Promise<void> => Promise.resolve();
+  handleProcessErrors({ log: (message, err) => log.fatal({ err }, message), close: () => closeHost(), exit });
 
   const logError = (message: string, error?: unknown) => (error === undefined ? log.info(message) : log.error({ err: error }, message));
   serveRpc({
@@ -43,10 +45,7 @@ export function runMain(argv: readonly string[]): void {
     isOwner: (token) =>
       transport === "ipc" ? token.trim().length >= 32 : createOwnerGate(process.env["LANCELOT_OWNER_TOKEN"] ?? null).check(token),
     start: (handshake, askEditor) => start(handshake, askEditor, String(values.workspace ?? ""), String(values.data ?? "")),
-    exit(code) {
-      log.flush();
-      process.exit(code);
-    },
+    exit,
     log: logError,
   });
 
@@ -70,12 +69,14 @@ export function runMain(argv: readonly string[]): void {
       known,
       log: logError,
     });
+    closeHost = () => host.close();
     return {
       dispatch: createDispatch(
         host.handlers,
         (method, error) => log.error({ err: error, method }, "a method failed"),
-        (why, method) => host.audit.note(why, { title: method, way: transport }),
+        (why, method, call) => host.audit.note(why, { title: method, way: call.transport ?? "host" }),
         host.redactor,
+        workspace,
       ),
       events,
       info: host.info(),

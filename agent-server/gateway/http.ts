@@ -1,8 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { WebSocketServer } from "ws";
 import { httpStatus, LancelotError } from "../contract/errors.ts";
 import type { Method } from "../contract/method.ts";
 import { type CallContext, methods } from "../contract/table.ts";
@@ -11,9 +11,12 @@ import type { EventHub } from "./events.ts";
 import { answerRpc, parseFailure } from "./json-rpc.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createRateLimit } from "./rate-limit.ts";
+import { serveUpgrades } from "./upgrades.ts";
 import { attachEvents } from "./websocket.ts";
 
 const maxBodyBytes = 1024 * 1024;
+/** Further connections are dropped, so that they cannot use up the file descriptors that the host's own work needs. */
+const maxConnections = 500;
 
 export interface GatewayOptions {
   dispatch: Dispatch;
@@ -25,7 +28,7 @@ export interface GatewayOptions {
   rate: { limit: number; windowMs: number };
   now(): number;
   /** Called for refused requests, for the audit log. */
-  onRefused?(why: "unauthorized" | "rate-limited" | "too-large", path: string): void;
+  onRefused?(why: "unauthorized" | "rate-limited" | "too-large", path: string, transport: "http" | "websocket"): void;
 }
 
 export interface Gateway {
@@ -34,25 +37,44 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+/** How long (ms) an answer to callers without a token is reused, so that they cannot keep the host busy. */
+const readinessMs = 1_000;
+
+/** Readiness for callers without a token, such as a supervisor: without the reasons, which describe the owner's configuration. */
+function createReadiness({ dispatch, now }: Pick<GatewayOptions, "dispatch" | "now">): () => Promise<object> {
+  let last: { at: number; answer: Promise<object> } | null = null;
+  return () => {
+    if (last === null || Math.abs(now() - last.at) >= readinessMs) {
+      const call: CallContext = { owner: false, signal: new AbortController().signal, transport: "http" };
+      const answer = dispatch("health.ready", {}, call).then((state) => ({ ...(state as object), degradedReasons: [] }));
+      last = { at: now(), answer };
+    }
+    return last.answer;
+  };
+}
+
 /**
  * The loopback gateway: JSON-RPC at `POST /rpc`, every method at `POST /rpc/<name>`, the published REST routes, `GET /openapi.json`
- * and events at `GET /ws`. Answers only requests to a loopback host, without an origin or from a loopback origin, and with a token.
+ * and events at `GET /ws`. Answers only requests to a loopback host, without an origin or from a loopback origin, and with a token. `GET /health/live` and `GET /health/ready` need none.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const app = new Hono();
+  const readiness = createReadiness(options);
   const rate = createRateLimit(options.rate.limit, options.rate.windowMs);
 
   app.use(async (c, next) => {
     const reason = nonLocalReason(c.req.header("host"), c.req.header("origin"));
     if (reason !== null) return fail(c, new LancelotError("denied", reason), 403);
     if (c.req.method === "GET" && c.req.path === "/health/live") return next();
-    if (options.rights(bearerOf(c.req.header("authorization"))) === null) {
-      options.onRefused?.("unauthorized", c.req.path);
+    const isKnown = options.rights(bearerOf(c.req.header("authorization"))) !== null;
+    if (c.req.method === "GET" && c.req.path === "/health/ready" && !isKnown) return c.json(await readiness());
+    if (!isKnown) {
+      options.onRefused?.("unauthorized", c.req.path, "http");
       return fail(c, new LancelotError("unauthorized", "Send the gateway's token in the header Authorization: Bearer <token>."));
     }
     const wait = rate.take(options.now());
     if (wait !== null) {
-      options.onRefused?.("rate-limited", c.req.path);
+      options.onRefused?.("rate-limited", c.req.path, "http");
       c.header("Retry-After", String(wait));
       return fail(
         c,
@@ -65,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     bodyLimit({
       maxSize: maxBodyBytes,
       onError: (c) => {
-        options.onRefused?.("too-large", c.req.path);
+        options.onRefused?.("too-large", c.req.path, "http");
         return refuseBody(c);
       },
     }),
@@ -74,6 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const callOf = (c: Context): CallContext => ({
     owner: options.rights(bearerOf(c.req.header("authorization"))) === "owner",
     signal: c.req.raw.signal,
+    transport: "http",
   });
   const answer = async (c: Context, name: string, params: unknown) => {
     try {
@@ -83,7 +106,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
   };
 
-  app.get("/openapi.json", (c) => c.json(openApiDocument(options.version)));
+  // Creating the document blocks the event loop for more than 100 ms.
+  let description: string | null = null;
+  app.get("/openapi.json", (c) => {
+    description ??= JSON.stringify(openApiDocument(options.version));
+    return c.body(description, 200, { "Content-Type": "application/json" });
+  });
   app.post("/rpc", async (c) => {
     const body = await readJson(c);
     if (!body.ok) return c.json(parseFailure(), 400);
@@ -106,31 +134,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   app.onError((error, c) => fail(c, asLancelotError(error)));
 
   const server = await listen(app, options.port);
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes });
-  server.on("upgrade", (request, socket, head) => {
-    const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    // Browsers cannot set headers on a WebSocket, so the subprotocol `bearer.<token>` can carry the token.
-    const offered: string[] = String(request.headers["sec-websocket-protocol"] ?? "").split(",");
-    const bearer =
-      bearerOf(request.headers.authorization) ??
-      offered
-        .map((name) => name.trim())
-        .find((name) => name.startsWith("bearer."))
-        ?.slice("bearer.".length);
-    const refused =
-      nonLocalReason(request.headers.host, request.headers.origin) !== null
-        ? 403
-        : url.pathname !== "/ws"
-          ? 404
-          : options.rights(bearer) === null
-            ? 401
-            : null;
-    if (refused !== null) {
-      if (refused === 401) options.onRefused?.("unauthorized", url.pathname);
-      socket.end(`HTTP/1.1 ${refused} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-      return;
-    }
-    sockets.handleUpgrade(request, socket, head, (client) => attachEvents(client, options.events));
+  server.maxConnections = maxConnections;
+  const sockets = serveUpgrades(server, {
+    maxMessageBytes: maxBodyBytes,
+    refusal(request) {
+      if (nonLocalReason(request.headers.host, request.headers.origin) !== null) return 403;
+      if (options.rights(bearerOf(request.headers.authorization) ?? protocolBearer(request)) === null) {
+        options.onRefused?.("unauthorized", "/ws", "websocket");
+        return 401;
+      }
+      // Compares the text: a target need not parse as an address.
+      return request.url?.split("?")[0] === "/ws" ? null : 404;
+    },
+    attach: (client) => attachEvents(client, options.events),
   });
 
   const address = server.address();
@@ -172,6 +188,15 @@ function refuseBody(c: Context) {
 
 function bearerOf(header: string | undefined): string | undefined {
   return /^Bearer (\S+)$/.exec(header ?? "")?.[1];
+}
+
+/** Browsers cannot set headers on a WebSocket, so the subprotocol `bearer.<token>` can carry the token. */
+function protocolBearer(request: IncomingMessage): string | undefined {
+  return (request.headers["sec-websocket-protocol"] ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .find((name) => name.startsWith("bearer."))
+    ?.slice("bearer.".length);
 }
 
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;

@@ -14,7 +14,7 @@ export function openApiDocument(version: string) {
       200: { description: "The result", ...json(method.result) },
       default: { description: "An error", ...json(ErrorBody) },
     };
-    const about = { summary: method.summary, ...(name === "health.live" ? { security: [] } : {}) };
+    const about = { summary: method.summary, ...(name === "health.live" || name === "health.ready" ? { security: [] } : {}) };
     (paths[`/rpc/${name}`] ??= {}).post = {
       ...about,
       operationId: name,

@@ -77,7 +77,11 @@ export function serveRpc(options: RpcOptions): void {
       const abort = new AbortController();
       token.onCancellationRequested(() => abort.abort());
       try {
-        return await serving.dispatch(name, params, { owner, signal: abort.signal });
+        return await serving.dispatch(name, params, {
+          owner,
+          signal: abort.signal,
+          transport: options.transport === "ipc" ? "editor" : "stdio",
+        });
       } catch (error) {
         throw toResponseError(asLancelotError(error));
       }

@@ -1,3 +1,4 @@
+import type { Transport } from "../contract/common.ts";
 import type { Approval, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
 import type { Ledger, ReceiptClosing, ReceiptOpening } from "../receipts/receipts.ts";
 import type { StoredApproval } from "./approval-store.ts";
@@ -19,7 +20,7 @@ export interface ApprovalReceipts {
     deferred: boolean;
   }) => string;
   /** The receipt of an answer, an expiry or a cancellation. */
-  readonly ended: (of: StoredApproval, to: { status: ApprovalStatus; reason: string | null; name: string }) => void;
+  readonly ended: (of: StoredApproval, to: { status: ApprovalStatus; reason: string | null; name: string; transport?: Transport }) => void;
 }
 
 /** Writes the receipts of approvals inside the running transaction, so that a rollback removes them too. */
@@ -51,7 +52,7 @@ export function createApprovalReceipts(ledger: Ledger): ApprovalReceipts {
         { status: "success", outputs: { expiresAt, waits: !deferred, rules: decision.rules.map((rule) => rule.id) } },
       ),
 
-    ended({ approval, receiptId }, { status, reason, name }) {
+    ended({ approval, receiptId }, { status, reason, name, transport }) {
       write(
         {
           actionType: "user_interaction",
@@ -63,7 +64,12 @@ export function createApprovalReceipts(ledger: Ledger): ApprovalReceipts {
         },
         {
           status: isAnswer(status) ? "success" : "cancelled",
-          outputs: { answer: status, ...(reason === null ? {} : { reason }) },
+          // Only a call with the owner token, or the editor's own channel, reaches the method that answers.
+          outputs: {
+            answer: status,
+            ...(reason === null ? {} : { reason }),
+            ...(transport === undefined ? {} : { answeredBy: "owner", transport }),
+          },
         },
       );
     },

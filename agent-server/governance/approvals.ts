@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Transport } from "../contract/common.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus, Decision, Intent } from "../contract/governance.ts";
@@ -45,9 +46,9 @@ export interface Approvals {
   readonly list: (filter: { status?: ApprovalStatus; questId?: string; limit: number }) => Approval[];
   readonly get: (id: string) => Approval | null;
   /** `scope`: for `allow_workspace`, the index in the approval's scopes. */
-  readonly decide: (id: string, decision: ApprovalDecision, reason?: string, scope?: number) => Approval;
+  readonly decide: (id: string, decision: ApprovalDecision, reason?: string, scope?: number, transport?: Transport) => Approval;
   /** Forgets a denial, so that the next identical request asks. */
-  readonly askAgain: (id: string) => Approval;
+  readonly askAgain: (id: string, transport?: Transport) => Approval;
   readonly cancelQuest: (questId: string) => void;
   /** Approvals of this workspace since a time (ISO 8601), by status, and all pending ones. */
   readonly counts: (since: string) => { pending: number; allowed: number; denied: number; expired: number };
@@ -97,7 +98,7 @@ export function createApprovals(deps: {
   /** Ends an approval and writes its receipt; returns null when it has ended already. */
   function settle(
     one: StoredApproval,
-    to: { status: ApprovalStatus; reason: string | null; name: string; expiresAt?: string; notAfter?: string },
+    to: { status: ApprovalStatus; reason: string | null; name: string; transport?: Transport; expiresAt?: string; notAfter?: string },
     alsoWrite: () => void = () => undefined,
   ): Approval | null {
     const { approval } = one;
@@ -225,7 +226,7 @@ export function createApprovals(deps: {
       return store.get(id)?.approval ?? null;
     },
 
-    decide(id, decision, reason, index) {
+    decide(id, decision, reason, index, transport) {
       const one = get(id);
       const scope = decision === "allow_workspace" ? chosenScope(one, index) : null;
       if (decision === "allow_quest" && one.approval.questId === null) {
@@ -236,6 +237,7 @@ export function createApprovals(deps: {
         status: answers[decision],
         reason: words,
         name: "approval.answer",
+        ...(transport === undefined ? {} : { transport }),
         notAfter: time(),
         // Nobody waits for it, so the answer covers the next identical intent for one approval timeout.
         ...(one.deferred ? { expiresAt: time(timeoutMs()) } : {}),
@@ -261,11 +263,16 @@ export function createApprovals(deps: {
       throw new LancelotError("conflict", `This request ${state[status]}.`, { data: { status } });
     },
 
-    askAgain(id) {
+    askAgain(id, transport) {
       const one = get(id);
       storage.transaction(() => {
         if (!store.forget(id, time())) throw new LancelotError("conflict", "There is no denial to forget.");
-        receipts.ended(one, { status: "pending", reason: null, name: "approval.ask_again" });
+        receipts.ended(one, {
+          status: "pending",
+          reason: null,
+          name: "approval.ask_again",
+          ...(transport === undefined ? {} : { transport }),
+        });
       });
       const { approval } = get(id);
       emit("approval", approval);

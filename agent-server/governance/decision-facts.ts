@@ -53,8 +53,13 @@ export interface CommandJudgment {
   /** The rules behind the verdict, with ids `command.<rule>`; on `allow` the rules of every command in the line. */
   readonly rules: readonly Rule[];
   readonly alternatives: readonly string[];
-  /** A short, stable scope for trust and learning: the rule of the strictest command, such as `git.push`. */
+  /** The rule of the strictest command, such as `git.push`. */
   readonly scope: string;
+  /**
+   * What trust and learned rules are bound to besides the rule, which covers a family of programs: each program that does more than
+   * read, with its subcommand and the script or target that it runs (`npm run lint`). Sorted; all programs when they only read.
+   */
+  readonly programs: readonly string[];
   readonly tags: readonly Tag[];
   readonly parts: readonly CommandPart[];
   /** The code that it would run; null when the command's text does not show it, or it cannot be read. */

@@ -97,6 +97,7 @@ export function createStats(deps: { storage: Storage; now?: () => number; log: L
     clearTimeout(timer);
     timer = undefined;
     if (batch.size === 0 || !db.open) return;
+    if (!storage.isWritable()) return scheduleFlush();
     try {
       storage.transaction(() => {
         for (const counted of batch.values()) add.run(counted);

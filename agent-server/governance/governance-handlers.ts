@@ -32,8 +32,9 @@ export function governanceHandlers(
     "approvals.list": ({ status, questId, limit }) => ({
       items: governance.approvals.list({ status: status ?? "pending", limit, ...(questId === undefined ? {} : { questId }) }),
     }),
-    "approvals.decide": ({ id, decision, reason, scope }) => governance.approvals.decide(id, decision, reason, scope),
-    "approvals.askAgain": ({ id }) => governance.approvals.askAgain(id),
+    "approvals.decide": ({ id, decision, reason, scope }, { transport }) =>
+      governance.approvals.decide(id, decision, reason, scope, transport),
+    "approvals.askAgain": ({ id }, { transport }) => governance.approvals.askAgain(id, transport),
     "approvals.rules": () => ({ items: governance.approvals.rules() }),
     "approvals.revokeRule": ({ id }) => {
       governance.approvals.revokeRule(id);

@@ -178,6 +178,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
         tests,
       };
     },
+    configProblem: () => network.problem,
     judgeUrl: (url, approved) => network.judge(url, "write", approved),
     explain: (command, cwd) => ({
       decision: evaluate({

@@ -1,3 +1,4 @@
+import type { Transport } from "../contract/common.ts";
 import type { Emit } from "../contract/events.ts";
 import type {
   Approval,
@@ -52,6 +53,8 @@ export interface Governance {
     readonly tests: boolean;
   };
   /** Whether a command with network access may reach an address. @param approved the hosts it was approved for; null for the allowlist */
+  /** Why the owner's config/network.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   judgeUrl(url: string, approved?: readonly string[] | null): NetworkJudgment;
   /** Why a command gets its decision, part by part. */
   explain(command: string, cwd: string | undefined): { decision: Decision; parts: CommandPart[] };
@@ -99,11 +102,12 @@ export interface Governance {
      * Records the owner's answer. `allow_quest` covers the identical intent (same capability, action, arguments, folder) for the
      * rest of its quest while the code that it runs stays the same, and nothing else. `allow_workspace` covers the chosen `scope` (an index
      * in the approval's `scopes`) in every quest of its workspace. A denial is remembered for the identical intent of its quest.
+     * The receipt says by which `transport` the owner answered.
      * @throws LancelotError `not_found`, or `conflict` when it was answered or has expired (data: status).
      */
-    decide(id: string, decision: ApprovalDecision, reason?: string, scope?: number): Approval;
+    decide(id: string, decision: ApprovalDecision, reason?: string, scope?: number, transport?: Transport): Approval;
     /** Forgets a denial, so that the next identical request of its quest asks again. @throws LancelotError `not_found`, `conflict` */
-    askAgain(id: string): Approval;
+    askAgain(id: string, transport?: Transport): Approval;
     /** Approvals for this whole workspace, newest first. */
     rules(): ApprovalRule[];
     /** @throws LancelotError `not_found` when it has ended */

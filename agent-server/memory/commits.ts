@@ -155,9 +155,14 @@ export function createCommits(deps: CommitsDeps): Commits {
       return { ...report, index: known ? null : index, outcome: known ? "reinforced" : "staged", quarantineId: null };
     });
   };
-  /** Why an edit of the owner's own statement needs approval; null when it does not, as with the owner's words as evidence. */
+  /**
+   * Why an accepted edit still needs approval; null when it does not, as with the owner's words as evidence. A program may hold the
+   * owner's token, so its own statement about a core block waits like the agent's.
+   */
   const approvalReason = (edit: GatedEdit, { by }: Author, draft: Draft): string | null => {
-    if (by === "owner" || edit.op === "insert" || edit.provenance.source === "user") return null;
+    if (edit.provenance.source === "user") return null;
+    if (edit.target.startsWith("core:")) return "It changes a core block, and its stated source is not you.";
+    if (by === "owner" || edit.op === "insert") return null;
     const item = store.get(draft.find(edit).id);
     return item !== null && item.provenance.source === "user" && item.tier !== "working"
       ? "You wrote this text. Only you can change it, or a message of yours as evidence."

@@ -28,12 +28,20 @@ import { createMemoryStore } from "./item-store.ts";
 /** The workspace when no folder is open. */
 const noWorkspace = "-";
 
+/** The highest values of the settings by which commits and compiled contexts are removed. */
+const longestKept = { snapshots: 1_000, contexts: 500, open_minutes: 1_440 };
+
 /** Connects the parts of memory. */
 export function createMemory(deps: MemoryDeps): Memory {
   const { storage, ledger, redactor, sanitizer, timeline, evidence, forbids, estimateTokens, dataDir, configDir, log } = deps;
   const now = deps.now ?? Date.now;
   const workspace = deps.workspace ?? noWorkspace;
-  const settings = createMemorySettings({ configDir, dataDir, onProblem: log });
+  const settingsFile = createMemorySettings({ configDir, dataDir, onProblem: log });
+  /** While the owner's limits cannot be read, the longest limits apply, so that nothing is removed too early. */
+  const settings = () => {
+    const { value, problem } = settingsFile.read();
+    return problem === null ? value : { ...value, ...longestKept };
+  };
   const textOf = createTextOf(timeline);
   const notice = createChangeNotice(storage, () => deps.emit("memory", {}));
   const { changed } = notice;
@@ -186,6 +194,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       contexts.dropQuest(questId);
     },
     notice: notice.look,
+    configProblem: () => settingsFile.read().problem,
     reconcile: commits.reconcile,
   };
 }

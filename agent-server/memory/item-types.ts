@@ -133,6 +133,8 @@ export interface Found {
   /** The searched text. */
   readonly text: string;
   readonly score: number;
+  /** True when query and text share a name that few other items have. */
+  readonly named: boolean;
   readonly snippet: string;
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createLayeredConfig } from "../storage/storage.ts";
+import { type ConfigFile, createLayeredConfig } from "../storage/storage.ts";
 
 const Cap = z.int().min(50).max(20_000);
 
@@ -38,7 +38,11 @@ export function createMemorySettings(of: {
   configDir: string | null;
   dataDir: string;
   onProblem: (words: string) => void;
-}): () => MemorySettings {
-  const file = createLayeredConfig({ ...of, name: "memory.yaml", schema: MemorySettings });
-  return () => file.read().value;
+}): ConfigFile<MemorySettings> {
+  return createLayeredConfig({
+    ...of,
+    name: "memory.yaml",
+    schema: MemorySettings,
+    consequence: "Its last valid version applies, and nothing is removed from memory, until you correct it.",
+  });
 }

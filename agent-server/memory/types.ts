@@ -100,6 +100,8 @@ export interface Memory {
   questDeleted(questId: string): void;
   /** Calls `emit` when another window changed something. */
   notice(): void;
+  /** Why the owner's config/memory.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   /** Abandons the open commits of dead hosts. Called once at start. */
   reconcile(): number;
 }

@@ -3,6 +3,7 @@ import { noUsage } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Redactor } from "../security/security.ts";
+import { type AnswerLimits, boundAnswer, createAnswerMeter } from "./answer-limits.ts";
 import { type CallSettings, openCallReceipt, summarizeAnswer } from "./call-receipt.ts";
 import type { Provider } from "./providers/types.ts";
 import type { ModelEvent, ModelRequest } from "./request.ts";
@@ -14,9 +15,12 @@ import type { UsageBook } from "./usage/types.ts";
 /** How one model is called. */
 export interface Attempt extends CallSettings {
   displayName: string;
+  /** Host and port; null for a model without a server. */
+  server: string | null;
   /** A local model costs nothing unless the price table says otherwise; the embedded one has no circuit breaker. */
   onThisMachine: boolean;
   limits: Limits;
+  answer: AnswerLimits;
   retries: Retries;
   stream: Provider["stream"];
 }
@@ -27,6 +31,8 @@ export interface Retries {
   baseMs: number;
   /** Longest delay that a provider may request (ms). */
   maxWaitMs: number;
+  /** After so many characters of all attempts together, an answer is not begun again: what has arrived is worth more than another try. */
+  maxCharacters: number;
 }
 
 export interface AttemptDeps {
@@ -66,6 +72,7 @@ export async function* answerInAttempts(
   const random = deps.random ?? Math.random;
   const { retries } = settings;
   let timeouts = 0;
+  let arrived = 0;
   for (let tries = 1; ; tries++) {
     let error: LancelotError;
     let reportToBreaker: ((ended: LancelotError | null) => void) | undefined;
@@ -73,6 +80,7 @@ export async function* answerInAttempts(
     try {
       if (context.signal.aborted) throw ended;
       reportToBreaker = await deps.breakers?.enter({ name: settings.provider, displayName: settings.displayName });
+      await deps.ledger.ready(context.signal);
       const attempt = startAttempt(deps, settings, request, context, tries);
       try {
         for (;;) {
@@ -87,8 +95,10 @@ export async function* answerInAttempts(
           return;
         }
       } catch (cause) {
+        await deps.ledger.ready().catch(() => undefined);
         throw attempt.fail(cause);
       } finally {
+        arrived += attempt.characters();
         attempt.end();
       }
     } catch (cause) {
@@ -97,6 +107,7 @@ export async function* answerInAttempts(
       reportToBreaker?.(ended);
     }
     if (error.data?.["reason"] === "timeout") timeouts++;
+    if (error.data?.["retryable"] === true && arrived > retries.maxCharacters) throw keptError(deps.redactor, error, arrived);
     const mayRetry = error.data?.["retryable"] === true && tries < retries.tries && timeouts < maxTimeouts;
     const delayMs = mayRetry ? delayOf(error, tries, retries, random) : null;
     if (delayMs === null) throw finalError(deps.redactor, error, tries, retries);
@@ -132,7 +143,19 @@ function finalError(redactor: Redactor, error: LancelotError, tries: number, { m
   return new LancelotError(error.code, text + advice, { data: { ...error.data, tries, plainMessage: text }, cause: error });
 }
 
+/** The error of an attempt that is not repeated, because so much of the answer has arrived. `keepsAnswer` keeps it from other models too. */
+function keptError(redactor: Redactor, error: LancelotError, characters: number): LancelotError {
+  const { text } = redactor.text(error.message);
+  const advice = ` ${characters.toLocaleString("en-US")} characters had arrived. They are kept, and the answer is not begun again. Resume to continue.`;
+  return new LancelotError(error.code, text + advice, {
+    data: { ...error.data, retryable: false, keepsAnswer: true, action: "resume", plainMessage: text },
+    cause: error,
+  });
+}
+
 interface RunningAttempt {
+  /** Characters that have arrived. */
+  characters(): number;
   /** The next event. */
   next(): Promise<ModelEvent>;
   /** Closes the receipt as a failure. @returns the error for the user */
@@ -170,15 +193,25 @@ function startAttempt(deps: AttemptDeps, settings: Attempt, request: ModelReques
 
   const timeouts = watchTimeouts({ ...settings, model: call.model }, () => firstTokenMs !== null);
   const signal = AbortSignal.any([context.signal, timeouts.signal]);
-  const iterator = settings.stream(request, { ...call, onActivity: timeouts.heard }, signal)[Symbol.asyncIterator]();
+  const meter = createAnswerMeter(settings.answer);
+  const answer = settings.stream(request, { ...call, onActivity: timeouts.heard, meter }, signal);
+  const bounded: AsyncIterable<ModelEvent> = boundAnswer(answer, meter, { displayName: settings.displayName, model: call.model });
+  const iterator = bounded[Symbol.asyncIterator]();
+  let pending: Promise<IteratorResult<ModelEvent>> | null = null;
   return {
+    characters: () => meter.total,
     async next() {
-      const next = await settleOrAbort(iterator.next(), signal);
+      pending ??= iterator.next();
+      const { displayName, server, limits } = settings;
+      const next = await settleOrAbort(firstTokenMs === null ? within(pending, limits.progressMs) : pending, signal);
+      if (next === null) return { type: "waiting", displayName, server, elapsedMs: now() - startedAt, limitMs: limits.firstTokenMs };
+      pending = null;
       if (next.done === true)
         throw new LancelotError("internal", `${settings.displayName} ended without an answer.`, { data: { reason: "answer" } });
       timeouts.heard();
       const event = next.value;
       if (event.type === "done") {
+        await deps.ledger.ready(context.signal);
         const { usage } = event;
         const counted = deps.usage?.count({ ...about, lane, usage, receiptId: receipt }, admission);
         close({
@@ -206,6 +239,19 @@ function startAttempt(deps: AttemptDeps, settings: Attempt, request: ModelReques
       iterator.return?.().catch(() => undefined);
     },
   };
+}
+
+/** The result of a promise, or null when it takes longer. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Settles with the promise, or rejects as soon as the signal fires, so that no provider delays a stop. */

@@ -1,6 +1,6 @@
 import type { Ledger } from "../receipts/receipts.ts";
 import { type ConfigFile, createConfigFile, type LoadedConfig } from "./models-config.ts";
-import type { ConfigIssue } from "./config-yaml.ts";
+import type { ConfigIssue } from "./config-issue.ts";
 import { createRouterFile, type LoadedRouter } from "./router/router-config.ts";
 
 /** Reads models.yaml and router.yaml; every call uses their current content. */

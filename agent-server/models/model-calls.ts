@@ -94,6 +94,7 @@ export function createCalls(deps: CallDeps) {
       {
         provider: candidate.name,
         displayName: candidate.displayName,
+        server: candidate.connection === null ? null : new URL(candidate.connection.baseUrl).host,
         kind: candidate.kind,
         lane,
         onThisMachine,
@@ -105,11 +106,18 @@ export function createCalls(deps: CallDeps) {
           temperature: profile.temperature,
           thinking: thinking === undefined ? undefined : { enabled: thinking.enabled, budgetTokens: thinking.budget_tokens },
         },
+        answer: {
+          text: config.answer.max_characters,
+          thinking: config.answer.max_thinking_characters,
+          arguments: config.answer.max_argument_characters,
+          calls: config.answer.max_calls,
+        },
         limits: { ...limitsOf(config, onThisMachine), ...deps.limits },
         retries: {
           tries: config.retries.tries,
           baseMs: config.retries.base_seconds * 1000,
           maxWaitMs: config.retries.max_wait_seconds * 1000,
+          maxCharacters: config.retries.max_characters,
         },
         stream: (...parameters) => provider.stream(...parameters),
       },
@@ -191,5 +199,6 @@ function limitsOf({ timeouts }: RouterConfig, onThisMachine: boolean): Limits {
     firstTokenMs: (onThisMachine ? timeouts.local_first_token_seconds : timeouts.first_token_seconds) * 1000,
     idleMs: timeouts.idle_seconds * 1000,
     totalMs: (onThisMachine ? timeouts.local_total_seconds : timeouts.total_seconds) * 1000,
+    progressMs: 10_000,
   };
 }

@@ -4,8 +4,17 @@ import { isMap, parseDocument, type Document } from "yaml";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { ProviderKind } from "../contract/models.ts";
-import { type ConfigIssue, isRecord, parseUserYaml, toRecord, describeIssue } from "./config-yaml.ts";
-import { fileStamp, readUserFile, writeUserFile } from "../storage/storage.ts";
+import type { ConfigIssue } from "./config-issue.ts";
+import { readUserFile, writeUserFile } from "../storage/storage.ts";
+import {
+  checkOwnerValue,
+  createOwnerFile,
+  isRecord,
+  OwnerFileFault,
+  type OwnerFileState,
+  parseOwnerYaml,
+  toRecord,
+} from "../owner-file.ts";
 import { parseShipped } from "../shipped-yaml.ts";
 
 const Thinking = z.looseObject({
@@ -79,6 +88,8 @@ export interface LoadedConfig {
   readonly config: ModelsConfig;
   /** Why the user's file is not used, with file and line; null when it is used or absent. */
   readonly problem: string | null;
+  /** True when the user's file is invalid and has no last valid version: what it was meant to limit is unknown. */
+  readonly isUnknown: boolean;
   /** Settings of the user's file that have no effect. */
   readonly notices: readonly string[];
   /** Problem and notices, each with its line. */
@@ -104,14 +115,21 @@ const fileName = "config/models.yaml";
 export function createConfigFile(deps: { configDir: string; dataDir: string }): ConfigFile {
   const shippedPath = join(deps.configDir, "models.yaml");
   const ownerPath = join(deps.dataDir, "config", "models.yaml");
-  let stamp = "";
+  const shippedText = (): string => readFileSync(shippedPath, "utf8");
+  const file = createOwnerFile({
+    dataDir: deps.dataDir,
+    name: "models.yaml",
+    also: [shippedPath],
+    parse: (text) => parseConfig(shippedText(), text),
+  });
+  let state: ReturnType<typeof file.read> | undefined;
   let loaded: LoadedConfig | undefined;
 
   function read(): LoadedConfig {
-    const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)}`;
-    if (loaded === undefined || now !== stamp) {
-      loaded = loadConfig(readFileSync(shippedPath, "utf8"), readUserFile(ownerPath, fileName));
-      stamp = now;
+    const now = file.read();
+    if (loaded === undefined || now !== state) {
+      loaded = withProblem(now, () => parseConfig(shippedText(), ""));
+      state = now;
     }
     return loaded;
   }
@@ -154,31 +172,36 @@ export function createConfigFile(deps: { configDir: string; dataDir: string }): 
 
 /** The user's text over the shipped one. With an invalid user's text, the shipped one applies and `problem` says why. */
 export function loadConfig(shippedText: string, ownerText: string | null): LoadedConfig {
-  const shipped = toRecord(parseShipped(shippedText, 100).value);
-  const shippedOnly = (problem: string | null): LoadedConfig => ({
-    config: ModelsConfig.parse(shipped),
-    problem,
-    notices: [],
-    issues: [],
-  });
-  if (ownerText === null || ownerText.trim() === "") return shippedOnly(null);
-  const broken = (line: number, what: string): LoadedConfig => ({
-    ...shippedOnly(`${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it.`),
-    issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
-  });
-
-  const owner = parseUserYaml(ownerText, "active: and providers:");
-  if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
-  const merged = ModelsConfig.safeParse(mergeConfig(shipped, owner.value), { reportInput: true });
-  if (!merged.success) {
-    const [issue] = merged.error.issues;
-    const path = issue?.path.map(String) ?? [];
-    const message = issue === undefined ? "is invalid" : describeIssue(issue);
-    return broken(owner.lineOf(path), `${path.join(".") || "the file"} ${message}`);
+  try {
+    return parseConfig(shippedText, ownerText ?? "");
+  } catch (fault) {
+    if (!(fault instanceof OwnerFileFault)) throw fault;
+    const problem = `${fileName} in the data folder, line ${fault.line ?? 1}: ${fault.message}.`;
+    return withProblem({ value: null, problem, line: fault.line }, () => parseConfig(shippedText, ""));
   }
-  const config = merged.data;
+}
+
+/** The last valid version of a broken file, or the shipped file, with the problem. */
+export function withProblem<T extends Omit<LoadedConfig, "config">>({ value, problem, line }: OwnerFileState<T>, shipped: () => T): T {
+  if (problem === null) return value ?? shipped();
+  const until = "The file has no effect until you correct it.";
+  return {
+    ...(value ?? shipped()),
+    problem: value === null ? `${problem} ${until}` : `${problem} ${until} Its last valid version applies.`,
+    isUnknown: value === null,
+    notices: [],
+    issues: [{ severity: "critical", line: line ?? 1, message: `${problem} ${until}` }],
+  };
+}
+
+/** @throws OwnerFileFault */
+function parseConfig(shippedText: string, ownerText: string): LoadedConfig {
+  const shipped = toRecord(parseShipped(shippedText, 100).value);
+  if (ownerText.trim() === "") return { config: ModelsConfig.parse(shipped), problem: null, isUnknown: false, notices: [], issues: [] };
+  const owner = parseOwnerYaml(ownerText, { maxAliases: 100 });
+  const config = checkOwnerValue(ModelsConfig, mergeConfig(shipped, owner.value), owner.lineOf);
   if (config.active !== undefined && config.active !== "local" && !Object.hasOwn(config.providers, config.active))
-    return broken(
+    throw new OwnerFileFault(
       owner.lineOf(["active"]),
       `active names "${config.active}", which is not under providers (${Object.keys(config.providers).join(", ")}, local)`,
     );
@@ -187,15 +210,17 @@ export function loadConfig(shippedText: string, ownerText: string | null): Loade
     return { severity: "warning", line: owner.lineOf(path), message };
   });
   const notices = issues.map(({ line, message }) => `${fileName}, line ${line}: ${message}`);
-  return { config, problem: null, notices, issues };
+  return { config, problem: null, isUnknown: false, notices, issues };
 }
 
+const topKeys = Object.keys(ModelsConfig.shape);
 const profileKeys = Object.keys(Profile.shape);
 function unknownKeys(config: ModelsConfig): string[][] {
   const found: string[][] = [];
   const check = (value: Record<string, unknown> | undefined, known: readonly string[], path: string[]): void => {
     for (const key of Object.keys(value ?? {})) if (!known.includes(key)) found.push([...path, key]);
   };
+  check(config, topKeys, []);
   check(config.local, Object.keys(LocalConfig.shape), ["local"]);
   for (const [name, provider] of Object.entries(config.providers)) {
     check(provider, Object.keys(ProviderConfig.shape), ["providers", name]);

@@ -174,6 +174,11 @@ export function createModels(deps: ModelsDeps): Models {
     tasks,
     router: createRouterView({ router, decisions, breakers, connectivity, rules: readRules }),
     lint,
+    configProblems() {
+      const [models, rules] = [readConfig(), readRules()];
+      const textOf = ({ problem, notices }: typeof models | typeof rules): string | null => problem ?? (notices.join(" ") || null);
+      return { "models.yaml": textOf(models), "router.yaml": textOf(rules), "local-models.yaml": local.catalogProblem() };
+    },
     async list(provider, signal) {
       const loaded = readConfig();
       const known = await selection.candidates(loaded.config);

@@ -60,6 +60,8 @@ export type ModelEvent =
   | { type: "thinking"; text: string }
   /** An attempt failed and another begins; the streamed text of the failed attempt is discarded. */
   | { type: "retry"; attempt: number; delayMs: number; reason: string }
+  /** The first token has not arrived yet. `server` is null for a model without a server. Providers do not send it. */
+  | { type: "waiting"; displayName: string; server: string | null; elapsedMs: number; limitMs: number }
   /**
    * Last event of a stream: the whole answer, ready to be replayed. A tool call whose arguments are not a JSON object is in `content` without
    * arguments, so that it can be answered, and in `malformed` under the same id: it must not be run. `inputTokens` includes cached tokens,

@@ -62,6 +62,9 @@ export function checkJson(text: string, schema: z.ZodType): { value: unknown; pr
     : { value: null, problem: `${z.prettifyError(parsed.error).slice(0, 500)}.` };
 }
 
+/** Characters of an invalid answer that its correction repeats. */
+const correctedCharacters = 20_000;
+
 /** The request again, followed by the invalid answer and its problem. */
 export function withCorrection<T extends StructuredRequest>(request: T, text: string, problem: string): T {
   const correction = `This does not match the schema ${request.responseSchema.name}: ${problem} Answer again with the JSON only.`;
@@ -69,7 +72,7 @@ export function withCorrection<T extends StructuredRequest>(request: T, text: st
     ...request,
     messages: [
       ...request.messages,
-      { role: "assistant", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] },
+      { role: "assistant", content: [{ type: "text", text: text === "" ? "(nothing)" : text.slice(0, correctedCharacters) }] },
       { role: "user", content: [{ type: "text", text: correction }] },
     ],
   };

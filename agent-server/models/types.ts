@@ -5,7 +5,7 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { GatedFetch, OAuth, Redactor, Secrets } from "../security/security.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AttemptDeps } from "./attempts.ts";
-import type { ConfigIssue } from "./config-yaml.ts";
+import type { ConfigIssue } from "./config-issue.ts";
 import type { createLocal } from "./local/local.ts";
 import type { LocalOperations } from "./local-operations.ts";
 import type { CallContext } from "./model-calls.ts";
@@ -39,6 +39,8 @@ export interface Models {
   readonly tasks: LocalTasks;
   /** The problems of a text for models.yaml or router.yaml. */
   lint(file: "models" | "router", text: string): ConfigIssue[];
+  /** Why the user's files, or settings in them, are not used; null for each that is, or is missing. */
+  configProblems(): Record<"models.yaml" | "router.yaml" | "local-models.yaml", string | null>;
   /** The models of each provider (cached for five minutes) and the configured ones; `problem` is that of the user's models.yaml. */
   list(
     provider: string | undefined,

@@ -1,4 +1,5 @@
 import type { Attachment, Part } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { Context, ContextUserContent, Trace } from "../context/context.ts";
 import { fence } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -18,6 +19,16 @@ export function findMentions(text: string, governance: Pick<Governance, "resolve
     if (resolved.ok && resolved.inside && (resolved.type === "file" || resolved.type === "directory")) paths.add(resolved.display);
   }
   return [...paths];
+}
+
+/** @throws LancelotError `unauthorized` when the path is a secret file and the caller has no owner token. */
+export function requireOwnerForSecrets(governance: Pick<Governance, "resolvePath">, path: string, owner: boolean): void {
+  const resolved = governance.resolvePath(path);
+  if (owner || !resolved.ok || resolved.sensitive !== "secret") return;
+  throw new LancelotError(
+    "unauthorized",
+    `${resolved.inside ? resolved.display : path} contains secrets. Adding it requires the owner token; its secrets are redacted.`,
+  );
 }
 
 /** The part that shows an attachment in the chat. */

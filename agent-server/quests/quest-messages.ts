@@ -69,6 +69,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     { text, questId, mode: requestedMode, attachments = [], replaceMessageId }: Parameters<Quests["send"]>[0],
     owner = true,
   ): ReturnType<Quests["send"]> {
+    userMessages.requireAttachable(text, attachments, owner);
     const focus = asksToCompact(text);
     if (focus !== null) return compactCommand.send(questId, text, focus);
     const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : undefined);
@@ -103,6 +104,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
 
     steer(questId, text, owner = true) {
       runner.requireNotRunningElsewhere(store.stored(questId));
+      userMessages.requireAttachable(text, [], owner);
       if (runner.runOf(questId) === undefined) return { messageId: send({ questId, text }, owner).messageId };
       return { messageId: joinRun(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
     },

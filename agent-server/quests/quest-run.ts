@@ -39,6 +39,9 @@ export interface Run {
   /** Tokens and window of the last prompt. */
   promptSize: Quest["context"];
   turns: number;
+  /** Tool calls, and the questions and approval requests among them. */
+  calls: number;
+  prompts: number;
   /** True after the run produced text or called a tool. */
   answered: boolean;
   /** True after the model was asked to continue an answer that reached the length limit. */
@@ -60,6 +63,8 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     routing: null,
     promptSize: undefined,
     turns: 0,
+    calls: 0,
+    prompts: 0,
     answered: false,
     continuedAfterLimit: false,
   };

@@ -114,6 +114,14 @@ export function createQuestRunner(
     }
   }
 
+  /** Stops the run of a quest, whose end is written later. */
+  function halt(questId: string): void {
+    const run = runs.get(questId);
+    if (run === undefined) return;
+    run.ended = true;
+    run.controller.abort(new LancelotError("cancelled", "The task was stopped."));
+  }
+
   /** Ends the run of a quest at once and sets its status. The returned promise resolves when the loop has returned. */
   function end(questId: string, status: Extract<QuestStatus, "cancelled" | "interrupted">): Promise<void> {
     const run = runs.get(questId);
@@ -122,10 +130,16 @@ export function createQuestRunner(
       run.ended = true;
       runs.delete(questId);
     }
-    store.transaction(() => {
-      settleQuest({ store, governance }, questId, status);
-      markEnded(questId, status);
-    });
+    try {
+      store.transaction(() => {
+        settleQuest({ store, governance }, questId, status);
+        markEnded(questId, status);
+      });
+    } catch (error) {
+      // The run ends although that cannot be stored; `reconcile` stores it later.
+      run?.controller.abort(new LancelotError("cancelled", "The task was stopped."));
+      throw error;
+    }
     if (status === "cancelled") {
       governance.approvals.cancelQuest(questId);
       deps.ended({ questId, outcome: status, receiptId: run?.receiptId ?? store.quest(questId).receiptId });
@@ -155,14 +169,20 @@ export function createQuestRunner(
     store.patch(questId, { status, problem: inReview ? interruptedReviewText : interruptedText });
   }
 
-  /** Marks the `active` and `waiting` quests of crashed hosts as interrupted. */
+  /** Marks the `active` and `waiting` quests of crashed hosts, and of runs whose end could not be stored, as interrupted. */
   function reconcile(): number {
     let count = 0;
     for (const { quest } of store.running()) {
       count += store.transaction(() => {
         const { quest: current, hostId } = store.stored(quest.id);
         const running = current.status === "active" || current.status === "waiting";
-        if (!running || hostId === storage.hostId || (hostId !== null && storage.hostAlive(hostId))) return 0;
+        // The end of an own run could not be stored, because the disk was full. A review of the user needs no run.
+        const isOrphan =
+          hostId === storage.hostId &&
+          (current.status === "active" || current.waitingFor?.kind !== "review") &&
+          !runs.has(quest.id) &&
+          !unwinding.has(quest.id);
+        if (!running || (!isOrphan && (hostId === storage.hostId || (hostId !== null && storage.hostAlive(hostId))))) return 0;
         settleQuest({ store, governance }, quest.id, "interrupted");
         markEnded(quest.id, "interrupted");
         return 1;
@@ -176,6 +196,7 @@ export function createQuestRunner(
     requireNotRunningElsewhere,
     claim,
     launch,
+    halt,
     end,
     reconcile,
 

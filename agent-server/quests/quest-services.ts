@@ -90,7 +90,8 @@ export function createQuestServices(deps: QuestsDeps) {
     dataDir,
   });
   const kept = createContextStore(storage);
-  const settings = createContextSettings({ configDir: deps.configDir ?? null, dataDir, onProblem: log });
+  const settingsFile = createContextSettings({ configDir: deps.configDir ?? null, dataDir, onProblem: log });
+  const settings = () => settingsFile.read().value;
   const questContext = createQuestContext({
     ...{ store, kept, context, models, tools, changes, governance, ledger, redactor, settings, log, now },
     summarize: deps.summarize,
@@ -115,6 +116,8 @@ export function createQuestServices(deps: QuestsDeps) {
     storage,
   );
   return {
+    isWritable: () => storage.isWritable(),
+    configProblem: () => settingsFile.read().problem,
     store,
     contextService,
     finishedQuestMemory,

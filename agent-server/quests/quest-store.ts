@@ -82,6 +82,8 @@ export function createQuestStore({
   }
 
   return {
+    /** Waits until the database can be written, without blocking the event loop. Call it before writes that follow without an `await`. */
+    ready: (signal?: AbortSignal): Promise<void> => storage.whenWritable(signal),
     transaction: <T>(work: () => T): T => storage.transaction(work),
     stored,
     quest: (id: string): Quest => stored(id).quest,
@@ -105,7 +107,9 @@ export function createQuestStore({
       }
       const values: Record<string, unknown> = { id, at: now().toISOString() };
       for (const key of keys) values[key] = toColumn(key, patch[key]);
-      statement.run(values);
+      const update = statement;
+      // Within a transaction, errors that the user can fix have their words.
+      storage.transaction(() => update.run(values));
       const { quest } = stored(id);
       emit("quest", quest);
       return quest;
@@ -182,8 +186,13 @@ export function createQuestStore({
       emit("message", structuredClone(message));
     },
 
-    /** Stores the text that was streamed so far. It emits no event, because the deltas already did. */
-    keepStreamed: saveRow,
+    /**
+     * Stores the text that was streamed so far. It emits no event, because the deltas already did. Skipped while the database is locked: the
+     * next text, or the end of the answer, saves it.
+     */
+    keepStreamed(message: Message): void {
+      if (storage.isWritable()) storage.transaction(() => saveRow(message));
+    },
 
     removeFrom(questId: string, fromSeq: number): void {
       statements.removeFrom.run(questId, fromSeq);

@@ -26,7 +26,7 @@ export type { Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
-export { createFailureCounter, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
+export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
 export type { TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
@@ -71,6 +71,7 @@ export function createQuests(deps: QuestsDeps): Quests {
   }
 
   const quests: Quests = {
+    configProblem: services.configProblem,
     context: contextService,
     send: messages.send,
     steer: messages.steer,
@@ -80,7 +81,14 @@ export function createQuests(deps: QuestsDeps): Quests {
       const stored = store.stored(questId);
       runner.requireNotRunningElsewhere(stored);
       const { status } = stored.quest;
-      if (status === "active" || status === "waiting" || status === "interrupted") await runner.end(questId, "cancelled");
+      if (status === "active" || status === "waiting" || status === "interrupted") {
+        // A locked database must not keep the task running.
+        if (!services.isWritable()) {
+          runner.halt(questId);
+          await ledger.ready();
+        }
+        await runner.end(questId, "cancelled");
+      }
       return store.quest(questId);
     },
 

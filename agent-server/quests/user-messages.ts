@@ -4,7 +4,7 @@ import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { attachmentPart, findMentions, protectAttachment } from "./attachments.ts";
+import { attachmentPart, findMentions, protectAttachment, requireOwnerForSecrets } from "./attachments.ts";
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
 import { notice } from "./notices.ts";
@@ -27,6 +27,8 @@ interface Deps {
 
 /** Stores messages of the user with their attachments and mentioned files, finds them, and rewinds a quest to one. */
 export interface UserMessages {
+  /** @throws LancelotError `unauthorized` when the message attaches or mentions a secret file without the owner token. */
+  requireAttachable(text: string, attached: readonly Attachment[], owner: boolean): void;
   /** @param owner true when the message came with the owner token */
   add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
   /** @throws LancelotError `not_found` unless it is a message of the user in this quest. */
@@ -38,6 +40,12 @@ export interface UserMessages {
 export function createUserMessages(deps: Deps): UserMessages {
   const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages } = deps;
   return {
+    requireAttachable(text, attached, owner) {
+      if (owner) return;
+      const named = attached.flatMap((one) => (one.type === "file" ? [one.path] : []));
+      for (const path of [...named, ...findMentions(redactor.text(text).text, governance)]) requireOwnerForSecrets(governance, path, owner);
+    },
+
     add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message {
       const safe = redactor.text(text).text;
       const reversible = redactorOf(questId);

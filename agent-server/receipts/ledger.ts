@@ -21,8 +21,10 @@ import { verifyLedger } from "./verify.ts";
 /** Maximum number of batched T0 receipts, and the maximum delay before they are written (ms). */
 const batchSize = 64;
 const batchDelay = 250;
+/** Delay (ms) while the derived tables are behind: a search has to wait for what is left. */
+const catchUpDelay = 50;
 /** Ledger entries that one timer tick adds to the derived tables: a few milliseconds of work. */
-const perTick = { projected: 500, indexed: 200 };
+const perTick = { projected: 500, indexed: 200, checked: 5_000 };
 
 /** Both entries of a finished action. */
 interface FinishedAction {
@@ -60,6 +62,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   /** Finished T0 actions that are not written yet. */
   let batch: FinishedAction[] = [];
   let timer: NodeJS.Timeout | null = null;
+  let isChecked = false;
   /** Receipts that this host opened and has not closed, valid for data version `seen` (SQLite's counter of other connections' writes). */
   const opened = new Map<string, { entry: OpenEntry; written: boolean }>();
   let seen = -1;
@@ -109,16 +112,18 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const tick = (): void => {
     timer = null;
     if (!db.open) return;
+    if (!storage.isWritable()) return schedule();
     try {
       flush();
-      if (!projection.advance(perTick.projected) || !textIndex.advance(perTick.indexed)) schedule();
+      isChecked ||= projection.repair(perTick.checked);
+      if (!projection.advance(perTick.projected) || !textIndex.advance(perTick.indexed) || !isChecked) schedule(catchUpDelay);
     } catch {
       // The database is locked or the disk is full: the batch is kept and retried, and `open`, `record` and `flush` report the error.
       schedule();
     }
   };
-  const schedule = (): void => {
-    timer ??= setTimeout(tick, batchDelay).unref();
+  const schedule = (delay = batchDelay): void => {
+    timer ??= setTimeout(tick, delay).unref();
   };
 
   const toOpen = (opening: ReceiptOpening): OpenEntry => {
@@ -205,7 +210,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
     appendOne(entry, (row) => toReceipt(entry, null, row));
   };
 
-  storage.transaction(() => projection.repair());
+  isChecked = projection.repair(perTick.checked);
+  if (!isChecked) schedule();
   storage.beforeClose(() => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -250,6 +256,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       schedule();
       return open.id;
     },
+    ready: (signal) => storage.whenWritable(signal),
     flush,
     get,
     find: async (id) => get(id) ?? (await findSealed(db, dataDir, id)),
@@ -281,6 +288,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     rotateKey: () =>
       withReceipt(ledger, { actionType: "system", actionName: "receipts.rotateKey", inputs: {}, riskTier: "T3" }, () => signer.rotate()),
     degraded: () => signer.degraded() ?? retention.problem(),
+    configProblem: () => retention.configProblem(),
     end: async () => {
       await retention.end();
       flush();

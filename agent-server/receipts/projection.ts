@@ -39,8 +39,11 @@ export interface Projection {
   /** Projects all remaining entries. Call it before reading the table. */
   settle(): void;
   find(id: string): ProjectedRow | null;
-  /** Rebuilds the table when it does not match the recorded progress. */
-  repair(): void;
+  /**
+   * Compares at most `limit` further rows with the recorded progress, and rebuilds the table when they do not match. Returns true when
+   * the table is checked. Counting a large table takes a second, so it happens in slices.
+   */
+  repair(limit: number): boolean;
 }
 
 export function createProjection(storage: Storage): Projection {
@@ -53,6 +56,16 @@ export function createProjection(storage: Storage): Projection {
     "SELECT projected_seq AS at, coalesce((SELECT seq FROM ledger_head), 0) AS head FROM receipts_progress",
   );
   const move = db.prepare("UPDATE receipts_progress SET projected_seq = ?");
+  const extent = db.prepare<[], { projected: number; first: number | null; clearing: number }>(
+    `SELECT projected_seq AS projected, (SELECT min(seq) FROM ledger) AS first,
+      coalesce((SELECT min(seq) FROM ledger) <= (SELECT max(to_seq) FROM ledger_segments), 0) AS clearing FROM receipts_progress`,
+  );
+  // Each row represents its opening entry and, if present, its closing entry.
+  const countRows = db.prepare<[{ after: number; upTo: number; limit: number }], { rows: number; entries: number; last: number }>(
+    `SELECT count(*) AS rows, count(*) + coalesce(sum(close_seq <= @upTo), 0) AS entries, coalesce(max(open_seq), 0) AS last
+      FROM (SELECT open_seq, close_seq FROM receipts WHERE open_seq > @after AND open_seq <= @upTo ORDER BY open_seq LIMIT @limit)`,
+  );
+  let check: { readonly projected: number; readonly first: number | null; at: number; entries: number } | null = null;
   const page = db.prepare<[number, number], Pick<EntryRow, "seq" | "kind" | "body">>(
     "SELECT seq, kind, body FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
   );
@@ -102,20 +115,26 @@ export function createProjection(storage: Storage): Projection {
       while (!advance(pageSize));
     },
     find: (id) => byId.get(id) ?? null,
-    repair: () => {
-      // Each row represents its opening entry and, if present, its closing entry.
-      const state = db
-        .prepare<[], { entries: number; expected: number; clearing: number }>(
-          `SELECT (SELECT count(*) + count(close_seq) FROM receipts) AS entries,
-            coalesce((SELECT min(seq) FROM ledger) <= (SELECT max(to_seq) FROM ledger_segments), 0) AS clearing,
-            projected_seq - coalesce((SELECT min(seq) - 1 FROM ledger), projected_seq) AS expected FROM receipts_progress`,
-        )
-        .get();
-      // While sealed entries are being removed, one entry of a receipt may be gone already.
-      if (state === undefined || state.clearing === 1 || state.entries === Math.max(0, state.expected)) return;
-      db.exec("DELETE FROM receipts; UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0;");
-      dropTextIndex(db);
-    },
+    repair: (limit) =>
+      storage.transaction(() => {
+        const state = extent.get();
+        // While sealed entries are being removed, one entry of a receipt may be gone already.
+        if (state === undefined || state.clearing === 1) return true;
+        check ??= { ...state, at: 0, entries: 0 };
+        const slice = countRows.get({ after: check.at, upTo: check.projected, limit });
+        check.entries += slice?.entries ?? 0;
+        if (slice !== undefined && slice.rows === limit) {
+          check.at = slice.last;
+          return false;
+        }
+        // Rows up to the progress at the start change no more, unless their entries were sealed or the table was rebuilt meanwhile.
+        const isCurrent = state.first === check.first && state.projected >= check.projected;
+        const expected = check.projected - ((check.first ?? check.projected + 1) - 1);
+        if (!isCurrent || check.entries === Math.max(0, expected)) return true;
+        db.exec("DELETE FROM receipts; UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0;");
+        dropTextIndex(db);
+        return true;
+      }),
   };
 }
 

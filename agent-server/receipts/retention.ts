@@ -15,6 +15,8 @@ export interface Retention {
   seal(signal?: AbortSignal): Promise<{ segments: number; entries: number }>;
   /** User-facing reason why old entries are not sealed; null when they are. */
   problem(): string | null;
+  /** Why the owner's config/receipts.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   /** Stops, also in the middle of a sealing, which the next check continues. */
   end(): Promise<void>;
 }
@@ -38,12 +40,9 @@ export function createRetention(deps: {
     dataDir: storage.dataDir,
     name: "receipts.yaml",
     schema: RetentionSettings,
+    consequence: "No receipts are sealed until you correct it.",
   });
-  const settings = (): RetentionSettings => {
-    const read = file.read();
-    problem = read.problem;
-    return read.value;
-  };
+  const configProblem = (): string | null => file.read().problem;
 
   const record: SealingDeps["record"] = async ({ from, to }, work): Promise<Segment> => {
     const id = ledger.open({ actionType: "system", actionName: "receipts.seal", inputs: { from, to }, riskTier: "T1" });
@@ -63,9 +62,11 @@ export function createRetention(deps: {
     }
   };
 
-  const sealing = createSealing({ storage, settings, now, advance: deps.advance, sign: deps.sign, record });
+  const sealing = createSealing({ storage, settings: () => file.read().value, now, advance: deps.advance, sign: deps.sign, record });
 
-  const seal: Retention["seal"] = (signal) => {
+  const seal: Retention["seal"] = async (signal) => {
+    // How long the owner wants entries to stay in the database is unknown.
+    if (configProblem() !== null) return { segments: 0, entries: 0 };
     const turn = running.then(() => sealing.run(signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])));
     running = turn.catch(() => undefined);
     return turn;
@@ -74,6 +75,7 @@ export function createRetention(deps: {
   const check = async (): Promise<void> => {
     try {
       const { segments, entries } = await seal();
+      problem = null;
       if (segments > 0) log(`sealed ${entries} old ledger entries into ${segments} files`);
     } catch (error) {
       if (error instanceof LancelotError && error.code === "cancelled") return;
@@ -92,7 +94,8 @@ export function createRetention(deps: {
 
   return {
     seal,
-    problem: () => problem,
+    problem: () => configProblem() ?? problem,
+    configProblem,
     end: async () => {
       clear();
       await running;

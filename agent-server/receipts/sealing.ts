@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LancelotError } from "../contract/errors.ts";
-import { createLease, type Storage } from "../storage/storage.ts";
+import { createClock, createLease, type Storage } from "../storage/storage.ts";
 import { bodyOf, isWhole } from "./diagnose.ts";
 import { checkLine, type EntryLine } from "./entry-lines.ts";
 import type { EntryRow } from "./entry.ts";
@@ -57,6 +57,7 @@ export function createSealing(deps: SealingDeps): Sealing {
   const lease = createLease({ storage, name: "sealing", now });
   const folder = segmentFolder(storage.dataDir);
   const reached = deps.reached ?? (() => undefined);
+  const clock = createClock({ storage, now });
   let leasedAt = 0;
 
   const sealedTo = db.prepare<[], number>("SELECT coalesce(max(to_seq), 0) FROM ledger_segments").pluck();
@@ -108,9 +109,10 @@ export function createSealing(deps: SealingDeps): Sealing {
     const limit = now() - keep_days * day;
     const full = from + segment_entries - 1;
     let to = 0;
-    let due = (seq: number): boolean => timeOf(seq) < limit;
+    const isClockSane = clock.mayRemove(keep_days);
+    let due = (seq: number): boolean => isClockSane && timeOf(seq) < limit;
     if (full <= end && due(full)) to = full;
-    else if (from <= end && timeOf(from) < limit - maxWaitForFullSegment) to = lastBefore(from, Math.min(full, end), limit);
+    else if (isClockSane && from <= end && timeOf(from) < limit - maxWaitForFullSegment) to = lastBefore(from, Math.min(full, end), limit);
     else if (max_bytes > 0 && full < end && usedBytes() > max_bytes) {
       to = full;
       due = () => true;

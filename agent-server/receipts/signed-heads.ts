@@ -108,7 +108,10 @@ export function createHeadSigner(deps: {
   const signQuietly = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    sign(false).catch((error: unknown) => log("could not sign the ledger's head", error));
+    deps.storage
+      .whenWritable()
+      .then(() => sign(false))
+      .catch((error: unknown) => log("could not sign the ledger's head", error));
   };
 
   return {

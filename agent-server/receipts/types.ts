@@ -31,6 +31,8 @@ export interface Ledger {
   close(id: string, closing: ReceiptClosing): Receipt;
   /** Records a finished T0 action; batched until `flush` or the next `open`. */
   record(opening: ReceiptOpening, closing: ReceiptClosing & { durationMs?: number }): string;
+  /** Waits until the database can be written, without blocking the event loop. Call it before receipts that follow without an `await`. */
+  ready(signal?: AbortSignal): Promise<void>;
   /** Makes every batched entry durable. */
   flush(): void;
   /** Finds a receipt in the database; use `find` for sealed receipts. */
@@ -53,6 +55,8 @@ export interface Ledger {
   rotateKey(): Promise<string>;
   /** User-facing reason why signing or sealing is degraded; null when both work. */
   degraded(): string | null;
+  /** Why the owner's config/receipts.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   /** Call before the data folder closes: writes the batch and signs new entries, waiting at most 1.5 seconds for the key store. */
   end(): Promise<void>;
   /** Closes receipts left open by hosts that have died, as failures. Returns their number. */

@@ -10,6 +10,7 @@ import { assertMountable, insidePath } from "./container/container-mounts.ts";
 import { createPool } from "./container/container-pool.ts";
 import { proxyPort } from "./container/container-scripts.ts";
 import { type MeasuredDisk, watchDisk, watchGrowth } from "./container/disk-usage.ts";
+import { countWritten } from "./container/count-written.ts";
 import { createViewLevel } from "./container/view-level.ts";
 import type { WarmContainer } from "./container/warm-container.ts";
 import type { EgressGrant } from "./egress.ts";
@@ -121,8 +122,12 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
     return runCommand(
       {
         ...{ warm, cwd, env, starting, workspaceBytes },
-        watchGrowth: (exceeded) =>
-          typeof written === "string" ? watchGrowth(written, workspaceBytes, exceeded) : watchDisk(written, workspaceBytes, exceeded),
+        watchGrowth(exceeded) {
+          const count = countWritten(warm);
+          return typeof written === "string"
+            ? watchGrowth(written, workspaceBytes, exceeded, count)
+            : watchDisk(written, workspaceBytes, exceeded, count);
+        },
         // Elsewhere, containers run in a virtual machine.
         hasLocalProcesses: deps.platform === "linux" && !warm.engine.remote,
         settle: (host) => pool.settle(warm, host),

@@ -66,7 +66,7 @@ export function createSandboxSettings(deps: { configDir: string | null; dataDir:
     ...deps,
     name: "sandbox.yaml",
     schema: SandboxSettings,
-    describe: (reason) => `Commands cannot run until config/sandbox.yaml is corrected: ${reason}.`,
+    consequence: "Commands cannot run until you correct it.",
   });
 }
 

@@ -57,6 +57,8 @@ export interface Sandbox {
   readonly control: SandboxControl;
   /** Makes the values of the workspace's secret files known to redaction. */
   readonly learnSecrets: () => Promise<void>;
+  /** Why the user's config/sandbox.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   close(): Promise<void>;
 }
 
@@ -107,6 +109,7 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
       onChange: container.onChange,
     },
     learnSecrets: secrets.learn,
+    configProblem: () => settings.read().problem,
     close: () => egress.close(),
   };
 }

@@ -10,6 +10,8 @@ export interface NormalText {
   readonly compact: readonly string[];
   /** Words that were written with gaps (`i g n o r e`), without the gaps. */
   readonly despaced: readonly string[];
+  /** The text with words that were written with separators (`i.g.n.o.r.e`) or digits (`1gn0r3`) as one reads them; none if it has no such words. */
+  readonly respelled: readonly string[];
 }
 
 /** Maximum characters inspected. The gateway rejects texts above 1 MB. */
@@ -44,6 +46,7 @@ export function normalizeText(text: string): NormalText {
     matched,
     compact: visible.length === plain.length ? [] : aroundInvisible(plain),
     despaced: despacedWords(matched),
+    respelled: respelledTexts(matched),
   };
 }
 
@@ -145,4 +148,33 @@ function despacedWords(matched: string): string[] {
     if (runs.length >= maxDespacedRuns) return runs;
   }
   return run.length >= minDespacedLength ? [...runs, run] : runs;
+}
+
+const letterByDigit: Readonly<Record<string, string>> = {
+  "0": "o",
+  "3": "e",
+  "4": "a",
+  "5": "s",
+  "7": "t",
+  "8": "b",
+  "9": "g",
+  "@": "a",
+  $: "s",
+};
+const separated = /(?<![\p{L}\p{N}])(?:\p{L}[._*|~-]){3,40}\p{L}(?![\p{L}\p{N}])/gu;
+/** At least two words in a row with digits in them: one alone is a name, as `sha256`. */
+const digitWords =
+  /(?<![\p{L}\p{N}])(?=[a-z]{0,20}[0-9@$][0-9@$]{0,20}[a-z]|[0-9@$]{1,3}[a-z])[a-z0-9@$]{2,24}(?: (?:[a-z]{1,20} )?(?=[a-z]{0,20}[0-9@$][0-9@$]{0,20}[a-z]|[0-9@$]{1,3}[a-z])[a-z0-9@$]{2,24}){1,12}/gu;
+
+function respelledTexts(matched: string): string[] {
+  const joined = matched.replace(separated, (run) => run.replace(/[^\p{L}]/gu, ""));
+  const texts = joined === matched ? [] : [joined];
+  for (const one of ["i", "l"]) {
+    const read = joined.replace(digitWords, (run) =>
+      run.replace(/[0-9@$]/g, (sign) => (sign === "1" ? one : (letterByDigit[sign] ?? sign))),
+    );
+    if (read === joined) break;
+    texts.push(read);
+  }
+  return texts;
 }

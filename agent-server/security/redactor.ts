@@ -1,7 +1,7 @@
 import { type KnownSecrets, replaceKnown } from "./known-secrets/known-secrets.ts";
 import { looksHidden } from "./placeholders/placeholder-format.ts";
-import { secretFormats, type SecretFormat } from "./secret-formats.ts";
-import { redactAssignments, secretKeyKind } from "./secret-names.ts";
+import { replaceSecrets } from "./find-secrets.ts";
+import { secretKeyKind } from "./secret-names.ts";
 import type { Finding, Inspection, Redactor } from "./types.ts";
 
 /** Values nested deeper are replaced with a note, so that the walk always ends. */
@@ -9,14 +9,6 @@ const maxDepth = 64;
 
 /** Maximum total length of the cached texts in UTF-16 units: more than a conversation, which is sent again with each step. */
 const rememberedUnits = 400_000;
-
-const anyHint = new RegExp(
-  [...new Set(secretFormats.flatMap((format) => format.hints))]
-    .filter((hint) => hint !== ".")
-    .map((hint) => hint.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-    .join("|"),
-);
-const withoutHint = secretFormats.filter((format) => format.hints.includes("."));
 
 /**
  * Finds secrets by their format, by the name they are assigned to and, with `known`, by their value, and replaces them with
@@ -64,28 +56,6 @@ export function createRedactor(deps: { known?: KnownSecrets } = {}): Redactor {
 /** Implements `Redactor.inspect`. */
 export function inspectKnown(text: string, known: KnownSecrets | undefined): Inspection {
   return known?.inspect(text) ?? { matches: [], unfinishedFrom: text.length };
-}
-
-/** Least length of a text with a secret that is found by its format or name. */
-const leastFormat = 8;
-
-/** Replaces each secret with the result of `found`. A secret may contain the replacement of an earlier one. */
-export function replaceSecrets(text: string, found: (kind: string, secret: string) => string): string {
-  if (text.length < leastFormat) return text;
-  let result = text;
-  for (const format of anyHint.test(text) ? secretFormats : withoutHint) {
-    if (format.hints.some((hint) => result.includes(hint))) result = redactFormat(result, format, found);
-  }
-  return redactAssignments(result, found);
-}
-
-function redactFormat(text: string, format: SecretFormat, found: (kind: string, secret: string) => string): string {
-  return text.replace(format.pattern, (match: string, ...args: unknown[]) => {
-    const secret = format.group === undefined ? match : (args[format.group - 1] as string);
-    if (looksHidden(secret) || (format.check !== undefined && !format.check(secret))) return match;
-    const at = match.lastIndexOf(secret);
-    return match.slice(0, at) + found(format.kind, secret) + match.slice(at + secret.length);
-  });
 }
 
 /** Extra characters that are redacted and then dropped when a long text is truncated, so that a secret at the cut is removed completely. */

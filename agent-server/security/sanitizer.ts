@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
+import { createHintIndex } from "./hint-index.ts";
 import { fold, maxInspected, type NormalText, normalizeText } from "./normalize-text.ts";
 import { parseShipped } from "../shipped-yaml.ts";
 
@@ -54,10 +55,20 @@ const Table = z.strictObject({
   patterns: z.array(PatternRule),
 });
 
+/** A text to search for phrases, and which of their words it contains. */
+interface PhraseText {
+  readonly text: string;
+  readonly present: ReadonlySet<string>;
+}
+
+interface Forms extends NormalText {
+  readonly spaced: readonly PhraseText[];
+}
+
 interface CompiledRule {
   readonly id: string;
   /** Returns the first match of the rule in a text, or null. */
-  readonly find: (forms: NormalText, text: string) => string | null;
+  readonly find: (forms: Forms, text: string) => string | null;
 }
 
 /**
@@ -99,8 +110,13 @@ export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sa
   for (const { id, pattern, raw } of table.data.patterns) rules.set(id, { id, kind: "pattern", find: patternFinder(pattern, raw) });
   if (rules.size !== table.data.phrases.length + table.data.patterns.length) throw unusable("two rules have the same id");
 
+  const words = createHintIndex(table.data.phrases.flatMap(({ variants }) => variants.flatMap(wordsOf).flatMap(partsOf)));
+  const formsOf = (text: string): Forms => {
+    const forms = normalizeText(text);
+    return { ...forms, spaced: [forms.matched, ...forms.respelled].map((one) => ({ text: one, present: words.in(one) })) };
+  };
   for (const { id, match, not_match } of shipped ? [] : [...table.data.phrases, ...table.data.patterns]) {
-    const finds = (example: string): boolean => rules.get(id)?.find(normalizeText(example), example) !== null;
+    const finds = (example: string): boolean => rules.get(id)?.find(formsOf(example), example) !== null;
     for (const example of match) if (!finds(example)) throw unusable(`${id} does not match its example: ${example}`);
     for (const example of not_match) if (finds(example)) throw unusable(`${id} matches its negative example: ${example}`);
   }
@@ -108,7 +124,7 @@ export function parseSanitizer(yaml: string, of: RuleTable = sanitizerTable): Sa
   return {
     inspect(text) {
       try {
-        const forms = normalizeText(text);
+        const forms = formsOf(text);
         const findings: InjectionFinding[] = [];
         for (const { id, kind, find } of rules.values()) {
           const match = find(forms, text);
@@ -153,19 +169,25 @@ function phraseFinder(variants: readonly string[], harmless: RegExp): CompiledRu
   const spaced = once(() => new RegExp(phrases.map(({ words, between }) => spacedSource(words, between)).join("|"), "g"));
   const withoutGaps = once(() => new RegExp(phrases.map(({ words }) => gaplessSource(words)).join("|")));
 
-  return ({ matched, compact, despaced }) => {
+  const findSpaced = ({ text, present }: PhraseText): string | null => {
     // Compiling a rule takes a millisecond, and most texts lack a required word of each variant.
-    if (phrases.some(({ words }) => hasWords(matched, words))) {
-      const pattern = spaced();
-      pattern.lastIndex = 0;
-      for (let place = 0; place < maxPlaces; place += 1) {
-        const found = pattern.exec(matched);
-        if (found === null) break;
-        const end = found.index + found[0].length;
-        if (isWhole(matched, found.index, end) && !sentenceEnd.test(found[0]) && !harmless.test(matched.slice(end, end + 80)))
-          return found[0];
-        pattern.lastIndex = found.index + 1;
-      }
+    if (!phrases.some(({ words }) => hasWords(present, words))) return null;
+    const pattern = spaced();
+    pattern.lastIndex = 0;
+    for (let place = 0; place < maxPlaces; place += 1) {
+      const found = pattern.exec(text);
+      if (found === null) return null;
+      const end = found.index + found[0].length;
+      if (isWhole(text, found.index, end) && !sentenceEnd.test(found[0]) && !harmless.test(text.slice(end, end + 80))) return found[0];
+      pattern.lastIndex = found.index + 1;
+    }
+    return null;
+  };
+
+  return ({ spaced: texts, compact, despaced }) => {
+    for (const text of texts) {
+      const found = findSpaced(text);
+      if (found !== null) return found;
     }
     for (const text of [...compact, ...despaced]) {
       const found = withoutGaps().exec(text);
@@ -186,10 +208,13 @@ function wordsOf(variant: string): PhraseWord[] {
     });
 }
 
-/** True when a folded text contains every required word of a phrase, in any order. */
-function hasWords(matched: string, words: readonly PhraseWord[]): boolean {
+/** The words that a word of a phrase may be, each on its own. */
+const partsOf = ({ alternatives }: PhraseWord): string[] => alternatives.flatMap((one) => one.split("_"));
+
+/** True when a text contains every required word of a phrase, in any order. */
+function hasWords(present: ReadonlySet<string>, words: readonly PhraseWord[]): boolean {
   return words.every(
-    ({ alternatives, optional }) => optional || alternatives.some((one) => one.split("_").every((part) => matched.includes(part))),
+    ({ alternatives, optional }) => optional || alternatives.some((one) => one.split("_").every((part) => present.has(part))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { looksHidden } from "./placeholders/placeholder-format.ts";
+import { hasDigit, isMixed, isPlaceholder } from "./secret-values.ts";
 
 /**
  * Secrets that are recognizable by their format. Every pattern runs in linear time: a prefix is followed by one run of a character class
@@ -25,26 +25,23 @@ function prefixed(kind: string, hints: readonly string[], body: string, check?: 
   return check === undefined ? format : { ...format, check };
 }
 
-const hasDigit = (secret: string): boolean => /\d/.test(secret);
-
-/** True for a short value in which letters and digits change at least twice, unlike `token2` or `sha256`. */
-export function isMixed(secret: string): boolean {
-  return (secret.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) >= 2;
-}
-
-/** True for the text of an element with a secret's name that is no label, type or sentence. */
-function isElementText(secret: string): boolean {
-  if (isPlaceholder(secret.trim()) || /^(?:string|required|optional|none|null|true|false)$/i.test(secret)) return false;
-  return /\s/.test(secret.trim()) ? hasDigit(secret) && !/^[A-Z]|[.!?:]$/.test(secret.trim()) : !/^[A-Z][a-z]+$/.test(secret);
-}
-
 /** The first part of a Discord bot token is its numeric user id in base64. */
 const startsWithBase64Digits = (secret: string): boolean =>
   /^\d{16,20}$/.test(Buffer.from(secret.slice(0, secret.indexOf(".")), "base64url").toString("latin1"));
 
-/** `user:password` in base64, as basic authentication and Docker's configuration write it. */
-const isBase64UserAndPassword = (secret: string): boolean =>
-  /^[\x21-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(secret, "base64").toString("latin1"));
+const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+/** True for a token after an unknown prefix: capitals, small letters and digits in a disorder that no name has. */
+function isRandomToken(secret: string): boolean {
+  const body = secret.slice(secret.search(/[A-Za-z0-9]{16,}|[A-Za-z0-9_-]{24,}$/));
+  const changes = body.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|\d(?=[A-Za-z])/g)?.length ?? 0;
+  return /\d.*\d/.test(body) && /[a-z]/.test(body) && /[A-Z].*[A-Z]/.test(body) && changes >= body.length / 3 && !isPlaceholder(secret);
+}
+
+/** Parts of a prefix that announce a token; others (`msg_…`, `user_…`) announce identifiers, which are no secrets. */
+const tokenWords =
+  "key|tok|token|pat|sk|secret|esecret|live|prod|test|api|auth|oauth|access|refresh|svc|jwt|" +
+  "jina|re|tfp|CFPAT|nvapi|pcsk|csk|fw|tvly|phx|npg|rnd|rw|md|tgp|NRII|whsec|ATCTT3xFf";
 
 export const secretFormats: readonly SecretFormat[] = [
   {
@@ -62,15 +59,15 @@ export const secretFormats: readonly SecretFormat[] = [
   { kind: "private-key", hints: ["Private-Lines:"], pattern: /Private-Lines: \d{1,4}\s{1,4}([A-Za-z0-9+/=\s]{48,})/g, group: 1 },
   prefixed("private-key", ["AGE-SECRET-KEY-"], "AGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
   prefixed("aws-access-key", ["AKIA", "ASIA", "ABIA", "ACCA"], String.raw`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?!\w)`),
-  prefixed("github-token", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], "gh[pousr]_[A-Za-z0-9]{36,255}"),
+  prefixed("github-token", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], "gh[pousr]_[A-Za-z0-9]{16,255}", hasDigit),
   prefixed("github-token", ["github_pat_"], "github_pat_[A-Za-z0-9_]{40,255}"),
   prefixed(
     "gitlab-token",
-    ["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-"],
-    "gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,300}",
+    ["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "gloas-"],
+    "gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-[A-Za-z0-9_.-]{20,300}",
     hasDigit,
   ),
-  prefixed("slack-token", ["xox"], "xox[abceoprs]-[A-Za-z0-9-]{10,300}", hasDigit),
+  prefixed("slack-token", ["xox"], "(?:xoxe[.-])?xox[abcdeoprs]-[A-Za-z0-9%_-]{10,400}", hasDigit),
   prefixed("slack-token", ["xapp-"], String.raw`xapp-\d-[A-Za-z0-9-]{20,300}`),
   {
     kind: "slack-webhook",
@@ -88,7 +85,7 @@ export const secretFormats: readonly SecretFormat[] = [
     hasDigit,
   ),
   prefixed("openrouter-key", ["sk-or-"], "sk-or-v1-[a-f0-9]{32,80}"),
-  prefixed("openai-key", ["sk-"], "sk-[A-Za-z0-9]{32,120}", hasDigit),
+  prefixed("openai-key", ["sk-"], String.raw`sk-[A-Za-z0-9]{16,120}(?![\w-])`, (secret) => hasDigit(secret) && isMixed(secret)),
   prefixed("google-key", ["AIza"], "AIza[A-Za-z0-9_-]{35}"),
   prefixed("google-key", ["AQ.Ab"], String.raw`AQ\.Ab[A-Za-z0-9_-]{30,200}`),
   prefixed("google-oauth", ["GOCSPX-"], "GOCSPX-[A-Za-z0-9_-]{20,60}"),
@@ -103,7 +100,8 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("pypi-token", ["pypi-AgE"], "pypi-AgE[A-Za-z0-9_-]{40,1000}"),
   prefixed("rubygems-key", ["rubygems_"], "rubygems_[a-f0-9]{48}"),
   prefixed("docker-token", ["dckr_pat_", "dckr_oat_"], "dckr_[po]at_[A-Za-z0-9_-]{20,80}"),
-  prefixed("jwt", ["eyJ"], String.raw`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
+  // Bounded, so that no text makes each of its beginnings a search to the end.
+  prefixed("jwt", ["eyJ"], String.raw`eyJ[A-Za-z0-9_-]{8,3000}\.eyJ[A-Za-z0-9_-]{8,20000}\.[A-Za-z0-9_-]{8,}`),
   {
     kind: "azure-key",
     hints: ["AccountKey=", "SharedAccessKey="],
@@ -141,7 +139,7 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("square-token", ["EAAA"], String.raw`EAAA[A-Za-z0-9_-]{56,64}(?![\w-])`, hasDigit),
   prefixed("heroku-key", ["HRKU-"], "HRKU-[A-Za-z0-9_-]{30,80}", hasDigit),
   prefixed("fly-token", ["fo1_"], String.raw`fo1_[A-Za-z0-9_-]{40,60}(?![\w-])`, hasDigit),
-  prefixed("fly-token", ["fm1", "fm2_"], "fm(?:1[ar]?|2)_[A-Za-z0-9+/=_-]{40,4000}", hasDigit),
+  prefixed("fly-token", ["fm1", "fm2_"], "fm(?:1[ar]?|2)_[A-Za-z0-9+/=_,-]{40,4000}", hasDigit),
   prefixed("cargo-token", ["cio"], String.raw`cio[A-Za-z0-9]{32}(?![\w-])`, hasDigit),
   prefixed("nuget-key", ["oy2"], String.raw`oy2[a-z0-9]{43}(?![\w-])`),
   prefixed("databricks-token", ["dapi"], String.raw`dapi[a-f0-9]{32}(?:-\d)?(?!\w)`),
@@ -164,137 +162,56 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("circleci-token", ["CCIPAT_"], "CCIPAT_[A-Za-z0-9_]{30,100}"),
   prefixed("buildkite-token", ["bkua_"], "bkua_[a-f0-9]{40}"),
   prefixed("alibaba-key", ["LTAI"], String.raw`LTAI[A-Za-z0-9]{16,24}(?!\w)`, hasDigit),
-  { kind: "password-hash", hints: ["$2"], pattern: /\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}/g },
+  prefixed("langfuse-key", ["sk-lf-"], `sk-lf-${uuid}`),
+  prefixed("amazon-token", ["amzn.mws."], String.raw`amzn\.mws\.` + uuid),
+  prefixed("aws-token", ["ABSK"], "ABSK[A-Za-z0-9+/]{80,200}={0,2}"),
+  prefixed("aws-token", ["IQoJb3JpZ2lu"], "IQoJb3JpZ2lu[A-Za-z0-9+/=]{60,2000}"),
+  prefixed("google-key", ["APA91b"], String.raw`[A-Za-z0-9_-]{7,14}:APA91b[A-Za-z0-9_-]{100,200}`),
+  prefixed("cloudflare-key", ["v1.0-"], String.raw`v1\.0-[a-f0-9]{24}-[a-f0-9]{100,160}`),
+  prefixed("braintree-token", ["access_token$"], String.raw`access_token\$(?:production|sandbox)\$[a-z0-9]{10,20}\$[a-f0-9]{32}`),
+  prefixed("plaid-token", ["access-"], `access-(?:production|development|sandbox)-${uuid}`),
+  prefixed("flutterwave-key", ["FLWSECK"], "FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,40}(?:-X)?"),
+  prefixed("easypost-key", ["EZAK", "EZTK"], "EZ[AT]K[A-Za-z0-9]{50,60}", hasDigit),
+  prefixed("dynatrace-token", ["dt0"], String.raw`dt0[a-z]\d\d\.[A-Z0-9]{20,30}\.[A-Z0-9]{50,80}`),
+  prefixed("launchdarkly-key", ["sdk-", "api-", "mob-"], `(?:sdk|api|mob)-${uuid}`),
+  prefixed("hubspot-token", ["pat-"], String.raw`pat-(?:na|eu|ap)\d-` + uuid),
+  prefixed("clickup-token", ["pk_"], String.raw`pk_\d{5,12}_[A-Z0-9]{32}(?!\w)`),
+  prefixed("airtable-token", ["pat"], String.raw`pat[A-Za-z0-9]{14}\.[a-f0-9]{64}`),
+  prefixed("trello-token", ["ATTA"], "ATTA[a-f0-9]{64}[A-F0-9]{8}"),
+  prefixed("salesforce-token", ["00D"], String.raw`00D[A-Za-z0-9]{12,15}![A-Za-z0-9_.]{60,140}`),
+  prefixed("dropbox-token", ["sl."], String.raw`sl\.(?:u\.)?[A-Za-z0-9_-]{100,1600}`, hasDigit),
+  prefixed("mapbox-token", ["sk.eyJ"], String.raw`sk\.eyJ[A-Za-z0-9_-]{40,200}\.[A-Za-z0-9_-]{20,60}`),
+  prefixed("1password-token", ["ops_eyJ"], "ops_eyJ[A-Za-z0-9+/_=-]{100,2000}"),
+  prefixed("1password-key", ["A3-"], String.raw`A3-[A-Z0-9]{6}-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){3}(?![\w-])`),
+  prefixed("infisical-token", ["st."], String.raw`st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}`),
+  prefixed("riot-key", ["RGAPI-"], `RGAPI-${uuid}`),
+  prefixed("rapidapi-key", ["jsn"], "[a-f0-9]{10}msh[a-f0-9]{15}p[a-f0-9]{6}jsn[a-f0-9]{12}"),
+  prefixed("deepl-key", [":fx"], String.raw`${uuid}:fx(?!\w)`),
+  prefixed("asana-token", ["2/"], String.raw`2/\d{14,18}/\d{14,18}:[a-f0-9]{32}`),
+  prefixed("pagerduty-key", ["u+"], String.raw`u\+[A-Za-z0-9_-]{18}(?![\w+/=-])`, isMixed),
+  prefixed("tencent-key", ["AKID"], String.raw`AKID[A-Za-z0-9]{32}(?!\w)`, hasDigit),
+  prefixed("yandex-key", ["AQVN"], String.raw`AQVN[A-Za-z0-9_-]{34,38}(?![\w-])`, hasDigit),
+  prefixed("artifactory-key", ["AKCp", "cmVmd"], String.raw`(?:AKCp\d?[A-Za-z0-9]{60,80}|cmVmd[A-Za-z0-9+/=]{55,80})(?![\w+/])`, hasDigit),
+  prefixed("facebook-token", ["EAA"], String.raw`EAA[A-Za-z0-9]{80,300}(?!\w)`, hasDigit),
+  prefixed("instagram-token", ["IGQV"], "IGQV[A-Za-z0-9_-]{80,300}", hasDigit),
+  prefixed("twitter-token", ["AAAAAAAAAAAAAAAAAAAA"], "A{20,24}[A-Za-z0-9%]{60,120}", isRandomToken),
+  prefixed("teams-webhook", ["/IncomingWebhook/"], String.raw`(?<=webhookb2/[\w@-]{30,80}/IncomingWebhook/)[a-f0-9]{32}`),
+  prefixed("ethereum-key", ["0x"], String.raw`(?<=(?:private|secret)[_ -]?key\W{1,4})0x[a-fA-F0-9]{64}(?!\w)`),
+  // Tokens of many services: a short name, or a word for what it is, and a long random part.
   {
-    kind: "url-password",
-    hints: ["://"],
-    // A password can contain the sign that ends it.
-    pattern: /[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#"'`<>]{1,200})@[\w[]/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
+    kind: "token",
+    hints: ["_", "-"],
+    pattern: new RegExp(
+      String.raw`(?<![\w./+=@#%-])(?!pk_)(?:[A-Za-z][A-Za-z0-9]{0,11}[_-]){0,2}(?:${tokenWords})[_-](?:[A-Za-z0-9]{1,8}[_-]){0,2}` +
+        "(?:[A-Za-z0-9]{20,400}(?:_[A-Za-z0-9]{8,40})?|[A-Za-z0-9_-]{32,200})={0,2}(?![\\w+/=-])",
+      "g",
+    ),
+    check: isRandomToken,
   },
   {
-    kind: "basic-auth",
-    hints: ["asic "],
-    pattern: /[Bb]asic ([A-Za-z0-9+/]{8,400}={0,2})(?![\w+/])/g,
-    group: 1,
-    check: isBase64UserAndPassword,
-  },
-  {
-    kind: "basic-auth",
-    hints: ["_auth", '"auth"'],
-    pattern: /(?:_auth\s{0,2}=\s{0,2}|"auth"\s{0,4}:\s{0,4})"?([A-Za-z0-9+/]{8,400}={0,2})/g,
-    group: 1,
-    check: isBase64UserAndPassword,
-  },
-  {
-    kind: "bearer-token",
-    hints: ["earer ", "EARER "],
-    pattern: /(?:[Bb]earer|BEARER) {1,2}([A-Za-z0-9._~+/=-]{16,4000})/g,
-    group: 1,
-    check: (secret) => hasDigit(secret) && !isPlaceholder(secret),
-  },
-  {
-    kind: "bearer-token",
-    hints: ["uthorization"],
-    pattern: /uthorization\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?:[Bb]earer|[Tt]oken|Bot) {1,2}([A-Za-z0-9._~+/=-]{6,4000})/g,
-    group: 1,
-    check: (secret) => hasDigit(secret) && /[A-Za-z]/.test(secret) && !isPlaceholder(secret),
-  },
-  {
-    kind: "bearer-token",
-    hints: ["earer "],
-    pattern: /(?<![A-Za-z])[Bb]earer {1,2}([A-Za-z0-9_~+/-]{8,15})(?![\w.~+/=-])/g,
-    group: 1,
-    check: (secret) => isMixed(secret) && !isPlaceholder(secret),
-  },
-  {
-    kind: "cookie",
-    hints: ["ookie"],
-    pattern: /(?<![A-Za-z])[Ss]et-[Cc]ookie\\{0,7}["']?: {0,4}\\{0,7}["']?[^\s=;,"']{1,100}=([^\s;"'\\]{8,4000})/g,
-    group: 1,
-    check: (secret) => hasDigit(secret) && !isPlaceholder(secret),
-  },
-  {
-    kind: "cookie",
-    hints: ["ookie"],
+    kind: "token",
+    hints: ["_", "pul-", "xkeysib-", "xsmtpsib-", "csk-"],
     pattern:
-      /(?<![A-Za-z-])[Cc]ookie\\{0,7}["']?: {0,4}\\{0,7}["']?([^\s=;,"'\\{}()]{1,100}=[^\s;"'\\]{1,4000}(?:; {0,2}[^\s=;"'\\]{1,100}=[^\s;"'\\]{0,4000}){0,60})/g,
-    group: 1,
-    check: (secret) => /=[^;]{8}/.test(secret) && hasDigit(secret) && !isPlaceholder(secret),
-  },
-  {
-    kind: "private-key",
-    hints: ["client-key-data"],
-    pattern: /client-key-data\\{0,7}["']?: {0,4}\\{0,7}["']?([A-Za-z0-9+/]{16,20000}={0,2})/g,
-    group: 1,
-  },
-  {
-    kind: "password",
-    hints: ["</"],
-    pattern:
-      /<(?:[\w-]{1,40}[:.])?[\w-]{0,40}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)(?: [^<>]{0,200})?>(?:<!\[CDATA\[)?([^<>]{4,500}?)(?:\]\]>)?<\//gi,
-    group: 1,
-    check: isElementText,
-  },
-  {
-    kind: "password",
-    hints: ["value=", "Value="],
-    pattern: /(?:key|name)="[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key)" {1,4}value="([^"<>]{4,500})"/gi,
-    group: 1,
-    check: isElementText,
-  },
-  {
-    kind: "password",
-    hints: [" -p"],
-    pattern:
-      /(?<=\b(?:mysql|mariadb|mycli)[\w-]{0,12}\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p["']?((?<=')[^'\r\n]{3,200}|(?<=")[^"\r\n]{3,200}|[^\s"'$-][^\s"']{2,199})/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
-  },
-  {
-    kind: "password",
-    hints: [" -p "],
-    pattern:
-      /(?<=\b(?:mongo(?:sh|dump|restore|export|import)?|docker login|podman login|helm registry login)\b(?:[^\r\n|;]|\\\r?\n){0,400}) -p {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
-  },
-  {
-    kind: "password",
-    hints: [" -a "],
-    pattern: /(?<=\bredis-cli\b(?:[^\r\n|;]|\\\r?\n){0,400}) -a {1,4}["']?([^\s"'$-][^\s"']{2,199})/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
-  },
-  {
-    kind: "password",
-    hints: ["-u ", "--user "],
-    pattern: /(?<=\bcurl\b[^\r\n]{0,400}) (?:-u|--user) {1,4}["']?[^\s:"'$]{1,64}:([^\s"'$]{3,200})/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
-  },
-  { kind: "password", hints: ["sshpass"], pattern: /sshpass\s{1,4}-p\s{0,4}["']?([^\s"'$]{3,200})/g, group: 1 },
-  {
-    kind: "password",
-    hints: ["machine "],
-    pattern: /machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(\S{1,200})/g,
-    group: 1,
-    check: (secret) => !isPlaceholder(secret),
+      /(?<![\w./+-])(?:(?:[a-z]{2,10}_(?:live|test|prod|uut|api|oauth)_|CLOJARS_|sq[upa]_|lsv2_[sp][tk]_|x(?:key|smtp)sib-|pul-|csk-)[a-z0-9]{32,68}(?:[_-][A-Za-z0-9]{8,20})?|hca?[a-z]{2,3}_[a-z0-9]{58})(?![\w-])/g,
   },
 ];
-
-const exampleWords =
-  /^(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|user(?:name)?|example|sample|changeme|change-me|placeholder|redacted|hidden|none|null|undefined|true|false|todo|tbd|test|dummy|foo|bar|string|number|boolean|unknown)$/i;
-
-/** True for values that are not real secrets: templates, variables, example words, repeated characters, redacted values. */
-export function isPlaceholder(secret: string): boolean {
-  return (
-    secret.length === 0 ||
-    looksHidden(secret) ||
-    exampleWords.test(secret) ||
-    /^(.)\1*$/s.test(secret) ||
-    /\$[{(A-Za-z_]|\{\{|%[sdv]$|%[A-Z_]{2,}%|\[redacted/.test(secret) ||
-    /^(?:<|\[|\{|\$|\*{3}|\.{3}|x{3}|your[-_ ]|my[-_]|enter[-_ ]|insert[-_ ]|replace[-_ ]|example[-_.])/i.test(secret)
-  );
-}

@@ -20,4 +20,5 @@ export { createGatedFetch } from "./gated-fetch.ts";
 export { createPageFetch, type PageAnswer, type PageFetch, type PageHead } from "./page-fetch.ts";
 export { createSecrets, type EditorSecrets } from "./secrets.ts";
 export { createOAuth, type OAuth, type OAuthNotice } from "./oauth/oauth.ts";
+export { unfinishedTokenFrom } from "./unfinished-token.ts";
 export { isReservedSecret, refuseReservedSecret, reservedSecrets } from "./reserved-secrets.ts";

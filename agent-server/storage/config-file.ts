@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseShipped } from "../shipped-yaml.ts";
 import * as z from "zod";
-import { fileStamp } from "./user-file.ts";
-
-const Keys = z.record(z.string(), z.unknown(), { error: "must be keys with values, not a list or a text" });
+import { checkOwnerValue, createOwnerFile, OwnerFileFault, parseOwnerYaml } from "../owner-file.ts";
+import { parseShipped } from "../shipped-yaml.ts";
 
 /** A YAML configuration file, read again whenever it changes. */
 export interface ConfigFile<T> {
-  /** Returns the current value; `problem` says why a file is ignored. Never throws. */
+  /** Returns the current value; `problem` names a broken file with the line and its consequence. Never throws. */
   read(): { readonly value: T; readonly problem: string | null };
 }
 
@@ -22,23 +20,24 @@ export function createConfigFile<S extends z.ZodType>(of: {
   schema: S;
   fallback: z.input<S>;
 }): ConfigFile<z.output<S> | null> {
-  const path = join(of.dataDir, "config", of.name);
-  return whenChanged<z.output<S> | null>([path], () => {
-    try {
-      return { value: of.schema.parse(parseYaml(path) ?? of.fallback), problem: null };
-    } catch (error) {
-      const reason = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : String(error);
-      const short = reason.replaceAll(path, `config/${of.name}`).slice(0, 1000);
-      return {
-        value: null,
-        problem: `Your config/${of.name} is invalid, so the actions it configures are blocked. Correct the file: ${short}`,
-      };
-    }
+  const fallback = of.schema.parse(of.fallback);
+  const file = createOwnerFile({
+    ...of,
+    parse(text) {
+      const { value, lineOf } = parseOwnerYaml(text);
+      return Object.keys(value).length === 0 ? fallback : checkOwnerValue(of.schema, value, lineOf);
+    },
   });
+  return mapped(file.read, ({ value, problem }) =>
+    problem === null
+      ? { value: value ?? fallback, problem }
+      : { value: null, problem: `${problem} The actions that it configures are blocked until you correct it.` },
+  );
 }
 
 /**
- * The shipped `<name>`, overridden key by key by the owner's `config/<name>` in the data folder. An invalid file is ignored as a whole.
+ * The shipped `<name>`, overridden key by key by the owner's `config/<name>` in the data folder. While the owner's file is invalid, its
+ * last valid version applies, or the shipped file if there is none: whatever deletes by these settings must not run while `problem` is set.
  * @param of.schema must parse `{}` to the defaults
  */
 export function createLayeredConfig<S extends z.ZodType>(of: {
@@ -49,61 +48,65 @@ export function createLayeredConfig<S extends z.ZodType>(of: {
   dataDir: string;
   /** Called with a user-facing message once for each change that leaves a file invalid. */
   onProblem?: (message: string) => void;
-  /** What an invalid file means; by default that it is ignored. */
-  describe?: (reason: string) => string;
+  /** What the problem of a broken file means. */
+  consequence?: string;
   /** Throws an Error with a user-facing message when settings are inconsistent. */
   check?: (settings: z.output<S>) => void;
 }): ConfigFile<z.output<S>> {
-  const describe = of.describe ?? ((reason) => `The file config/${of.name} is invalid, so it is ignored: ${reason}.`);
-  const folders = [...(of.configDir === null ? [] : [of.configDir]), join(of.dataDir, "config")];
-  const paths = folders.map((folder) => join(folder, of.name));
-  return whenChanged(paths, () => {
-    let merged: Record<string, unknown> = {};
-    let problem: string | null = null;
-    for (const path of paths) {
-      try {
-        const candidate = { ...merged, ...Keys.parse(parseYaml(path) ?? {}) };
-        const parsed = of.schema.parse(candidate);
-        of.check?.(parsed);
-        merged = candidate;
-      } catch (error) {
-        problem = describe(firstIssue(error));
-        of.onProblem?.(problem);
-      }
+  const shippedPath = of.configDir === null ? null : join(of.configDir, of.name);
+  const consequence = of.consequence ?? "Its last valid version applies until you correct it.";
+  const settingsOf = (keys: Record<string, unknown>, lineOf: (path: readonly PropertyKey[]) => number): z.output<S> => {
+    const settings = checkOwnerValue(of.schema, keys, lineOf);
+    try {
+      of.check?.(settings);
+    } catch (cause) {
+      throw new OwnerFileFault(1, cause instanceof Error ? cause.message : "the settings are inconsistent");
     }
-    return { value: of.schema.parse(merged), problem };
+    return settings;
+  };
+  /** A shipped file that was edited and broken leaves the defaults. */
+  const shipped = (): { keys: Record<string, unknown>; problem: string | null } => {
+    if (shippedPath === null) return { keys: {}, problem: null };
+    try {
+      const keys = z.record(z.string(), z.unknown()).parse(parseShipped(readFileSync(shippedPath, "utf8")).value ?? {});
+      settingsOf(keys, () => 1);
+      return { keys, problem: null };
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return { keys: {}, problem: null };
+      return {
+        keys: {},
+        problem: `The shipped config/${of.name} is invalid, so built-in settings apply. Restore it, or reinstall Lancelot.`,
+      };
+    }
+  };
+  const file = createOwnerFile({
+    ...of,
+    also: shippedPath === null ? [] : [shippedPath],
+    parse(text) {
+      const { value, lineOf } = parseOwnerYaml(text);
+      return settingsOf({ ...shipped().keys, ...value }, lineOf);
+    },
+  });
+  return mapped(file.read, (state) => {
+    const base = shipped();
+    const problem = state.problem === null ? base.problem : `${state.problem} ${consequence}`;
+    if (problem !== null) of.onProblem?.(problem);
+    return { value: state.value ?? of.schema.parse(base.keys), problem };
   });
 }
 
-function whenChanged<T>(paths: readonly string[], load: () => ReturnType<ConfigFile<T>["read"]>): ConfigFile<T> {
-  let stamp: string | null = null;
+/** Converts each new state once. */
+function mapped<I extends object, T>(read: () => I, convert: (state: I) => ReturnType<ConfigFile<T>["read"]>): ConfigFile<T> {
+  let last: I | null = null;
   let current: ReturnType<ConfigFile<T>["read"]> | null = null;
   return {
     read() {
-      const latest = paths.map(fileStamp).join();
-      if (current === null || latest !== stamp) {
-        stamp = latest;
-        current = load();
+      const state = read();
+      if (current === null || state !== last) {
+        last = state;
+        current = convert(state);
       }
       return current;
     },
   };
-}
-
-/** Null for a missing or empty file. */
-function parseYaml(path: string): unknown {
-  try {
-    return parseShipped(readFileSync(path, "utf8")).value;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
-}
-
-function firstIssue(error: unknown): string {
-  if (error instanceof z.ZodError) {
-    const [issue] = error.issues;
-    return issue === undefined ? "invalid settings" : `${issue.path.join(".") || "the file"}: ${issue.message}`;
-  }
-  return error instanceof Error ? (error.message.split("\n")[0] ?? "unreadable") : "unreadable";
 }

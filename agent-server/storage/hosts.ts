@@ -19,6 +19,8 @@ const remoteHeartbeatTimeout = 60_000;
 /** Without process start times, a live pid counts as reused without a heartbeat for this long (ms). Long, because a suspended machine sends none. */
 const pidHeartbeatTimeout = 180_000;
 const heartbeatEvery = 10_000;
+/** How long (ms) a transaction waits, which blocks the event loop. It covers the commit of another window on a slow disk. */
+export const busyTimeout = 2_000;
 
 interface HostRow {
   host_id: string;
@@ -92,9 +94,13 @@ export function registerHost(db: Database.Database, now: () => number = Date.now
 
   const timer = setInterval(() => {
     try {
+      // A timer that waits for a lock would block the host.
+      db.pragma("busy_timeout = 0");
       if (!db.inTransaction) beat.run(now(), hostId);
     } catch {
       // The database is locked or the disk is full. Several heartbeats may fail before this host counts as dead.
+    } finally {
+      db.pragma(`busy_timeout = ${busyTimeout}`);
     }
   }, heartbeatEvery);
   timer.unref();

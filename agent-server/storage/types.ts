@@ -20,9 +20,19 @@ export interface Storage {
    * @throws LancelotError `unavailable` for SQLite errors about disk, locks and corruption
    */
   transaction<T>(work: () => T): T;
+  /** Whether a transaction could begin now. Work that can wait checks it, because a transaction blocks the event loop while it waits. */
+  isWritable(): boolean;
+  /**
+   * Waits, without blocking the event loop, until no other process holds the database's write lock. Call it before writes that follow
+   * without another `await`.
+   * @throws LancelotError `unavailable` when the lock is held for ten seconds; the reason of the signal
+   */
+  whenWritable(signal?: AbortSignal): Promise<void>;
   /** Runs `work` after the current transaction, with whether its writes so far were committed; immediately without a transaction. */
   afterTransaction(work: (committed: boolean) => void): void;
   /** Runs `work` before the database closes, at the latest when the process exits normally. */
   beforeClose(work: () => void): void;
+  /** User-facing reason why nothing can be written to the data folder, such as a full disk; null when it can. */
+  writeProblem(): string | null;
   close(): void;
 }

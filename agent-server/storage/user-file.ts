@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 
@@ -29,16 +29,5 @@ export function readUserFile(path: string, fileName: string): string | null {
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return null;
     throw new LancelotError("unavailable", `${fileName} in the data folder cannot be read. Check its permissions.`, { cause });
-  }
-}
-
-/** Changes with the file's content, as far as its metadata shows. Never throws. */
-export function fileStamp(path: string): string {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "none" : `${stats.mtimeMs}:${stats.size}:${stats.ino}`;
-  } catch (error) {
-    // Reading the file reports why it is inaccessible.
-    return `inaccessible:${String(error)}`;
   }
 }

@@ -1,6 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import { asLancelotError } from "../gateway/dispatch.ts";
 import { createOwnerGate } from "../security/security.ts";
+import { out } from "./output.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -14,14 +15,14 @@ export async function call(line: CommandLine): Promise<number> {
     try {
       const token = process.env["LANCELOT_OWNER_TOKEN"] ?? null;
       const owner = token !== null && createOwnerGate(token).check(token);
-      const result = await session.dispatch(method, params, { owner, signal: new AbortController().signal });
-      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+      const result = await session.dispatch(method, params, { owner, signal: new AbortController().signal, transport: "terminal" });
+      out.json(result, 2);
       return 0;
     } finally {
       await session.close();
     }
   } catch (error) {
-    process.stdout.write(`${JSON.stringify({ error: asLancelotError(error).toBody() }, null, 2)}\n`);
+    out.json({ error: asLancelotError(error).toBody() }, 2);
     return 1;
   }
 }

@@ -3,7 +3,9 @@ import type { Change } from "../contract/changes.ts";
 import type { Quest } from "../contract/chat.ts";
 import type { Tier } from "../contract/common.ts";
 import { LancelotError } from "../contract/errors.ts";
+import { shortenMiddle } from "../contract/visible-text.ts";
 import { downloadLocal, megabytes } from "./models.ts";
+import { type Output, out, paint, terminal } from "./output.ts";
 import { createPrompts, type Prompts } from "./prompts.ts";
 import { changeText, createRenderer } from "./render.ts";
 import { openSession, type Session } from "./session.ts";
@@ -18,7 +20,7 @@ export async function chat(line: CommandLine): Promise<number> {
   const text = line.words.join(" ").trim();
   if (text === "")
     throw new LancelotError("invalid_params", 'Enter a task, for example: lancelot chat "find out why the test fails and fix it"');
-  const prompts = createPrompts(!line.json && process.stdin.isTTY && process.stdout.isTTY);
+  const prompts = createPrompts(!line.json && terminal.isInteractive);
   const session = await openSession(line, line.workspace, true);
   try {
     await ensureModel(session, line, prompts);
@@ -54,10 +56,7 @@ async function ensureModel(session: Session, line: CommandLine, prompts: Prompts
 
 async function runQuest(session: Session, line: CommandLine, prompts: Prompts, text: string): Promise<number> {
   let questId: string | null = null;
-  const renderer = createRenderer(
-    () => questId,
-    (chunk) => process.stdout.write(chunk),
-  );
+  const renderer = createRenderer(() => questId, out);
   const end = Promise.withResolvers<Quest>();
   const handled = new Set<string>();
   const early: Parameters<typeof renderer.handle>[0][] = [];
@@ -67,7 +66,7 @@ async function runQuest(session: Session, line: CommandLine, prompts: Prompts, t
       early.push(event);
       return;
     }
-    if (line.json) process.stdout.write(`${JSON.stringify(event)}\n`);
+    if (line.json) out.json(event);
     else renderer.handle(event);
     if (
       event.topic === "approval" &&
@@ -76,15 +75,15 @@ async function runQuest(session: Session, line: CommandLine, prompts: Prompts, t
       !handled.has(event.payload.id)
     ) {
       handled.add(event.payload.id);
-      void answerApproval(session, line, prompts, renderer.line, event.payload).catch(end.reject);
+      void answerApproval(session, line, prompts, out, event.payload).catch(end.reject);
     }
     if (event.topic !== "quest" || event.payload.id !== questId) return;
     const waiting = event.payload.waitingFor;
     if (ended.has(event.payload.status)) end.resolve(event.payload);
     else if (waiting?.kind === "review")
-      void once(`review:${event.payload.updatedAt}`, () => review(session, line, prompts, renderer.line, waiting.id)).catch(end.reject);
+      void once(`review:${event.payload.updatedAt}`, () => review(session, line, prompts, out, waiting.id)).catch(end.reject);
     else if (waiting?.kind === "answer")
-      void once(`answer:${waiting.id}`, () => answerQuestion(session, prompts, renderer.line, event.payload)).catch(end.reject);
+      void once(`answer:${waiting.id}`, () => answerQuestion(session, prompts, out, event.payload)).catch(end.reject);
   };
   const once = async (key: string, work: () => Promise<void>) => {
     if (handled.has(key)) return;
@@ -95,7 +94,7 @@ async function runQuest(session: Session, line: CommandLine, prompts: Prompts, t
   const stop = session.events.listen(onEvent);
   const onInterrupt = () => {
     if (questId === null) process.exit(130);
-    renderer.line("Stopping the task. Press Ctrl+C again to exit at once.");
+    out.line("Stopping the task. Press Ctrl+C again to exit at once.");
     process.once("SIGINT", () => process.exit(130));
     void session.call("chat.cancel", { questId }).catch(end.reject);
   };
@@ -107,7 +106,7 @@ async function runQuest(session: Session, line: CommandLine, prompts: Prompts, t
     const quest = await end.promise;
     if (!line.json) {
       const { inputTokens, outputTokens } = quest.usage;
-      renderer.line(`\n${quest.status}: quest ${quest.id}, ${quest.model ?? "no model"}, ${inputTokens + outputTokens} tokens`);
+      out.line(`\n${quest.status}: quest ${quest.id}, ${quest.model ?? "no model"}, ${inputTokens + outputTokens} tokens`);
     }
     return quest.status === "done" ? 0 : quest.status === "cancelled" ? 130 : 1;
   } finally {
@@ -120,12 +119,16 @@ function covers(line: CommandLine, tier: Tier): boolean {
   return line.yesTier !== null && tier <= line.yesTier;
 }
 
+function hiddenText(lines: number, characters: number): string {
+  return `⟨${lines.toLocaleString("en-US")} lines with ${characters.toLocaleString("en-US")} characters are hidden here⟩`;
+}
+
 /** Decides an approval: by `--yes-tier`, by asking at the terminal, or by denying it without a terminal. */
 export async function answerApproval(
   session: Session,
   line: CommandLine,
   prompts: Prompts,
-  print: (text: string) => void,
+  to: Pick<Output, "line">,
   approval: Approval,
 ): Promise<void> {
   const decide = async (decision: ApprovalDecision, reason?: string | null): Promise<void> => {
@@ -134,7 +137,7 @@ export async function answerApproval(
     } catch (error) {
       // Another window answered, or it expired. The task continues with that answer.
       if (!(error instanceof LancelotError) || error.code !== "conflict") throw error;
-      print(error.message);
+      to.line(error.message);
     }
   };
   /** Denies without asking the owner, who is asked again when the task continues in another client. */
@@ -148,63 +151,82 @@ export async function answerApproval(
   };
   if (!approval.channels.includes("terminal")) {
     const reason = `The soul does not allow approvals in the terminal (approval_rules.channels: ${approval.channels.join(", ")}).`;
-    print(
+    to.line(
       `\nDenied: ${approval.title}  [${approval.tier}]\n${reason} Answer it in VS Code, or add terminal to approval_rules.channels in the soul.`,
     );
     return denyUnasked(reason);
   }
   if (covers(line, approval.tier)) return decide("allow_once");
   if (!prompts.present) return denyUnasked(`No terminal is attached to ask you, and --yes-tier does not cover ${approval.tier}.`);
-  print(`\n${approval.title}  [${approval.tier}]\n${approval.detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
-  const answer = await prompts.choose("Allow [o]nce, for this [t]ask, or [d]eny? ", ["o", "t", "d"]);
+  const detail = shortenMiddle(approval.detail, hiddenText);
+  to.line(`\n${approval.title}  [${approval.tier}]\n${detail}\n${approval.rules.map((rule) => `  ${rule.message}`).join("\n")}`);
+  const ask = (more: string): Promise<"o" | "t" | "d" | "s" | null> =>
+    prompts.choose(`Allow [o]nce, for this [t]ask, or [d]eny${more}? `, ["o", "t", "d", "s"]);
+  let answer = await ask(detail === approval.detail ? "" : "; [s]how everything");
+  while (answer === "s") {
+    to.line(approval.detail);
+    answer = await ask("");
+  }
   const reason = answer === "d" ? await prompts.ask("Reason (optional): ") : null;
   return decide(answer === "o" ? "allow_once" : answer === "t" ? "allow_quest" : "deny", reason);
 }
 
-/** Shows the diff of each undecided change, then asks. Nothing is written before the answer. */
-async function review(
-  session: Session,
-  line: CommandLine,
-  prompts: Prompts,
-  print: (text: string) => void,
-  questId: string,
-): Promise<void> {
+/**
+ * Shows the diff of each undecided change, then asks. Nothing is written before the answer. A change that cannot be written stays proposed,
+ * and the others are decided first.
+ * @throws LancelotError `conflict` with the files that could not be written.
+ */
+async function review(session: Session, line: CommandLine, prompts: Prompts, to: Pick<Output, "line">, questId: string): Promise<void> {
   const { items } = await session.call("changes.list", { questId, open: true });
+  const failed: string[] = [];
+  const decide = async (change: Change, decision: "accept" | "reject", hunks?: number[]): Promise<void> => {
+    const problem = await session
+      .call("changes.decide", { id: change.id, decision, ...(hunks === undefined ? {} : { hunks }) })
+      .then((decided) => decided.problem)
+      .catch((error: unknown) => {
+        if (error instanceof LancelotError && error.code !== "cancelled") return error.message;
+        throw error;
+      });
+    if (problem === null) return;
+    to.line(paint("red", "Not written: "), problem);
+    if (!failed.includes(change.path)) failed.push(change.path);
+  };
   for (const change of items.toReversed()) {
-    print(`\n${changeText(change)}`);
-    if (covers(line, editTier)) await session.call("changes.decide", { id: change.id, decision: "accept" });
+    to.line("\n", ...changeText(change));
+    if (covers(line, editTier)) await decide(change, "accept");
     else if (!prompts.present) {
-      print(`Not written: no terminal is attached to ask you, and --yes-tier ${editTier} was not given.`);
-      await session.call("changes.decide", { id: change.id, decision: "reject" });
-    } else await askChange(session, prompts, print, change);
+      to.line(`Not written: no terminal is attached to ask you, and --yes-tier ${editTier} was not given.`);
+      await decide(change, "reject");
+    } else await askChange(decide, prompts, to, change);
   }
+  if (failed.length > 0)
+    throw new LancelotError(
+      "conflict",
+      `${failed.length} of ${items.length} changed files could not be written: ${failed.join(", ")}. Their edits are still proposed. Fix the cause, then continue: lancelot chat --quest ${questId} "continue"`,
+    );
 }
 
-async function askChange(session: Session, prompts: Prompts, print: (text: string) => void, change: Change): Promise<void> {
+async function askChange(
+  decide: (change: Change, decision: "accept" | "reject", hunks?: number[]) => Promise<void>,
+  prompts: Prompts,
+  to: Pick<Output, "line">,
+  change: Change,
+): Promise<void> {
   const open = change.hunks.filter((hunk) => hunk.state === "pending");
   const answer = await prompts.choose(`Write ${change.path}? [y]es, [n]o${open.length > 1 ? ", [h]unk by hunk" : ""}: `, ["y", "n", "h"]);
-  if (answer !== "h") {
-    const decided = await session.call("changes.decide", { id: change.id, decision: answer === "y" ? "accept" : "reject" });
-    if (decided.problem) print(decided.problem);
-    return;
-  }
+  if (answer !== "h") return decide(change, answer === "y" ? "accept" : "reject");
   for (const hunk of open) {
-    print(changeText(change, hunk.index));
+    to.line(...changeText(change, hunk.index));
     const each = await prompts.choose(`Write hunk ${hunk.index + 1}? [y/n] `, ["y", "n"]);
-    const decided = await session.call("changes.decide", {
-      id: change.id,
-      decision: each === "y" ? "accept" : "reject",
-      hunks: [hunk.index],
-    });
-    if (decided.problem) print(decided.problem);
+    await decide(change, each === "y" ? "accept" : "reject", [hunk.index]);
   }
 }
 
-async function answerQuestion(session: Session, prompts: Prompts, print: (text: string) => void, quest: Quest): Promise<void> {
+async function answerQuestion(session: Session, prompts: Prompts, to: Pick<Output, "line">, quest: Quest): Promise<void> {
   const waiting = quest.waitingFor;
   if (waiting === null) return;
   const options = waiting.options?.map((option, index) => `  ${index + 1}. ${option}`).join("\n");
-  print(`\n${waiting.question ?? "Lancelot has a question."}${options ? `\n${options}` : ""}`);
+  to.line(`\n${waiting.question ?? "Lancelot has a question."}${options ? `\n${options}` : ""}`);
   const typed = await prompts.ask("> ");
   const chosen = waiting.options?.[Number(typed) - 1] ?? typed;
   await session.call("chat.answer", {

@@ -1,9 +1,8 @@
-import { stripVTControlCharacters } from "node:util";
+import { visibleText } from "../contract/visible-text.ts";
 
-/** Removes escape sequences and control characters, and joins lines unless `lines` is "all". */
+/** A text with invisible characters escaped; its lines are joined unless `lines` is "all". */
 export function plainText(text: string, lines: "one" | "all" = "one"): string {
-  // oxlint-disable-next-line no-control-regex -- characters that control the terminal
-  const plain = stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+  const plain = visibleText(text);
   return lines === "all" ? plain : plain.replaceAll(/\s+/gu, " ").trim();
 }
 

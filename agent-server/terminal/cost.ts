@@ -1,6 +1,7 @@
 import { parseAmount, formatUsdAmount } from "../contract/amounts.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { UsageRow, UsageSum, UsageSummary } from "../contract/usage.ts";
+import { out } from "./output.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -16,7 +17,8 @@ export async function cost(line: CommandLine): Promise<number> {
   try {
     if (isCap) return await setCap(session, rest[0] ?? "", rest[1] ?? "");
     const summary = await session.call("usage.summary", { days });
-    process.stdout.write(line.json ? `${JSON.stringify(summary)}\n` : tell(summary, days));
+    if (line.json) out.json(summary);
+    else out.write(tell(summary, days));
     return summary.capsProblem === null ? 0 : 1;
   } finally {
     await session.close();
@@ -28,7 +30,7 @@ async function setCap(session: Session, which: string, text: string): Promise<nu
   if ((which !== "task" && which !== "day") || amount === undefined) throw new LancelotError("invalid_params", usageHelp);
   const { caps } = await session.call("usage.summary", { days: 1 });
   const written = await session.call("usage.setCaps", which === "task" ? { ...caps, questUsd: amount } : { ...caps, dayUsd: amount });
-  process.stdout.write(`Spending caps: ${capOf(written.questUsd)} per task, ${capOf(written.dayUsd)} per day.\n`);
+  out.write(`Spending caps: ${capOf(written.questUsd)} per task, ${capOf(written.dayUsd)} per day.\n`);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { LancelotError } from "../contract/errors.ts";
+import { err, out, terminal } from "./output.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -11,14 +12,14 @@ export async function keys(line: CommandLine): Promise<number> {
   try {
     if (action === "list") {
       const { items } = await session.call("vault.list", {});
-      process.stdout.write(items.length > 0 ? `${items.join("\n")}\n` : "No keys are stored.\n");
+      out.write(items.length > 0 ? `${items.join("\n")}\n` : "No keys are stored.\n");
       return 0;
     }
     if (name === undefined || (action !== "set" && action !== "delete"))
       throw new LancelotError("invalid_params", "Usage: lancelot key set NAME, lancelot key list, or lancelot key delete NAME.");
     if (action === "delete") await session.call("vault.delete", { name });
     else await session.call("vault.set", { name, value: await readSecret(name) });
-    process.stdout.write(action === "set" ? `${name} stored.\n` : `${name} deleted.\n`);
+    out.write(action === "set" ? `${name} stored.\n` : `${name} deleted.\n`);
     return 0;
   } finally {
     await session.close();
@@ -27,13 +28,13 @@ export async function keys(line: CommandLine): Promise<number> {
 
 /** Reads one line without echo. */
 async function readSecret(name: string): Promise<string> {
-  if (process.stdin.isTTY) process.stderr.write(`${name}: `);
+  if (terminal.isTyped) err.write(`${name}: `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const reader = createInterface({ input: process.stdin, output: silent, terminal: process.stdin.isTTY });
+  const reader = createInterface({ input: process.stdin, output: silent, terminal: terminal.isTyped });
   try {
     for await (const text of reader) {
       const value = text.trim();
-      if (process.stdin.isTTY) process.stderr.write("\n");
+      if (terminal.isTyped) err.write("\n");
       if (value === "") break;
       return value;
     }

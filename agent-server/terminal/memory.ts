@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import { MemoryJobName } from "../contract/memory.ts";
+import { out } from "./output.ts";
 import {
   commitsText,
   compiledText,
@@ -208,7 +209,8 @@ export async function memory(line: CommandLine): Promise<number> {
   const session = await openSession(line, line.workspace, false);
   try {
     const output = await command.run(session, words, line);
-    process.stdout.write(line.json ? `${JSON.stringify(output.json)}\n` : output.text);
+    if (line.json) out.json(output.json);
+    else out.write(output.text);
     return output.code ?? 0;
   } finally {
     await session.close();

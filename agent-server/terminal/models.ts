@@ -1,5 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { LocalModel } from "../contract/models.ts";
+import { err, out, terminal } from "./output.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -12,19 +13,18 @@ export async function models(line: CommandLine): Promise<number> {
       const { intent } = await session.call("models.local.download", { only: "intent" });
       if (intent?.status !== "ready")
         throw new LancelotError("unavailable", intent?.problem ?? "The intent classifier could not be downloaded.");
-      process.stdout.write("The intent classifier is ready.\n");
+      out.write("The intent classifier is ready.\n");
     } else if (action === "download") {
       await downloadLocal(session);
     } else if (action === "choose") {
       if (provider === undefined)
         throw new LancelotError("invalid_params", "Enter a provider, for example: lancelot models choose anthropic");
       const chosen = await session.call("models.choose", { provider, ...(model === undefined ? {} : { model }) });
-      process.stdout.write(`Active model: ${chosen.provider}/${chosen.model}\n`);
+      out.write(`Active model: ${chosen.provider}/${chosen.model}\n`);
     } else if (action === "list") {
       const { items, providers } = await session.call("models.list", {});
-      for (const state of providers)
-        process.stdout.write(`${state.active ? "*" : " "} ${state.provider.padEnd(16)} ${state.problem ?? "ready"}\n`);
-      for (const item of items) process.stdout.write(`${item.active ? "*" : " "} ${item.provider}/${item.model}\n`);
+      for (const state of providers) out.write(`${state.active ? "*" : " "} ${state.provider.padEnd(16)} ${state.problem ?? "ready"}\n`);
+      for (const item of items) out.write(`${item.active ? "*" : " "} ${item.provider}/${item.model}\n`);
     } else {
       throw new LancelotError(
         "invalid_params",
@@ -41,7 +41,7 @@ export async function models(line: CommandLine): Promise<number> {
 export async function downloadLocal(session: Session): Promise<void> {
   const before = await session.call("models.local", {});
   if (before.status === "ready" || before.status === "loaded") {
-    process.stderr.write(`${before.name} is already downloaded.\n`);
+    err.write(`${before.name} is already downloaded.\n`);
     return;
   }
   let shown = -1;
@@ -51,17 +51,17 @@ export async function downloadLocal(session: Session): Promise<void> {
     if (percent === shown) return;
     shown = percent;
     const text = `${event.payload.name}: ${percent} % of ${megabytes(event.payload.totalBytes)} MB`;
-    if (process.stderr.isTTY) process.stderr.write(`\r${text} `);
-    else if (percent % 10 === 0) process.stderr.write(`${text}\n`);
+    if (terminal.showsProgress) err.progress(text);
+    else if (percent % 10 === 0) err.write(`${text}\n`);
   });
   try {
     const after = await session.call("models.local.download", {});
-    if (process.stderr.isTTY) process.stderr.write("\n");
+    if (terminal.showsProgress) err.write("\n");
     if (after.status !== "ready" && after.status !== "loaded")
       throw new LancelotError("unavailable", after.problem ?? "The local model could not be downloaded.", {
         data: { what: "local model", nextStep: "Try again." },
       });
-    process.stderr.write(`${after.name} is ready.\n`);
+    err.write(`${after.name} is ready.\n`);
   } finally {
     stop();
   }

@@ -1,5 +1,6 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { CommandPart, Decision } from "../contract/governance.ts";
+import { out } from "./output.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -16,7 +17,8 @@ export async function policy(line: CommandLine): Promise<number> {
   const session = await openSession(line, line.workspace, false);
   try {
     const found = await session.call("policy.explain", { command, ...(line.cwd !== undefined && { cwd: line.cwd }) });
-    process.stdout.write(line.json ? `${JSON.stringify(found)}\n` : explained(found));
+    if (line.json) out.json(found);
+    else out.write(explained(found));
     return found.decision.verdict === "allow" ? 0 : 1;
   } finally {
     await session.close();

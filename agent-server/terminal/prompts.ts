@@ -1,4 +1,5 @@
-import { createInterface, type Interface } from "node:readline";
+import type { Interface } from "node:readline";
+import { promptText, terminal } from "./output.ts";
 
 /** Asks questions at the terminal, one after another. */
 export interface Prompts {
@@ -20,7 +21,7 @@ export function createPrompts(present: boolean): Prompts {
 
   const open = (): Interface => {
     if (reader !== null) return reader;
-    reader = createInterface({ input: process.stdin, output: process.stdout });
+    reader = terminal.openReader();
     reader.on("line", (line) => {
       typed.push(line);
       wake?.();
@@ -38,7 +39,7 @@ export function createPrompts(present: boolean): Prompts {
   const nextLine = async (question: string): Promise<string | null> => {
     if (!present) return null;
     const from = open();
-    from.setPrompt(question);
+    from.setPrompt(promptText(question));
     from.prompt();
     while (typed.length === 0)
       await new Promise<void>((resolve) => {

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { LancelotError } from "../contract/errors.ts";
 import type { Verification } from "../contract/receipts.ts";
 import { verifyExport } from "../receipts/receipts.ts";
+import { out } from "./output.ts";
 import { openSession } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -37,11 +38,11 @@ async function exportNow(line: CommandLine, format: "ledger" | "receipts"): Prom
   const session = await openSession(line, null, false);
   try {
     const made = await session.call("receipts.export", { format });
-    process.stdout.write(
-      line.json
-        ? `${JSON.stringify(made)}\n`
-        : `Exported ${made.entries} ${format === "ledger" ? "entries" : "receipts"} to exports/${made.file} in the data folder (SHA-256 ${made.sha256}).\n`,
-    );
+    if (line.json) out.json(made);
+    else
+      out.write(
+        `Exported ${made.entries} ${format === "ledger" ? "entries" : "receipts"} to exports/${made.file} in the data folder (SHA-256 ${made.sha256}).\n`,
+      );
     return 0;
   } finally {
     await session.close();
@@ -50,7 +51,7 @@ async function exportNow(line: CommandLine, format: "ledger" | "receipts"): Prom
 
 function print(line: CommandLine, result: Verification, what: string, more = ""): void {
   if (line.json) {
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    out.json(result);
     return;
   }
   const signed =
@@ -58,7 +59,7 @@ function print(line: CommandLine, result: Verification, what: string, more = "")
       ? "It is not signed, so anyone with write access could have rewritten it."
       : `Signed up to entry ${result.signed.seq} at ${result.signed.at} with key ${result.signed.keyId}.`;
   const sealed = result.segments.count === 0 ? "" : ` Sealed files: ${result.segments.count}, with ${result.segments.entries} entries.`;
-  process.stdout.write(
+  out.write(
     result.ok
       ? `${what} is intact: ${result.entries} entries, head ${result.head ?? "none"}.${sealed} ${signed}${more}\n`
       : `${what} was changed at entry ${result.firstBad?.seq ?? "?"}: ${result.firstBad?.message ?? "The entry does not match."}${more}\n`,

@@ -1,14 +1,7 @@
-import { stripVTControlCharacters, styleText } from "node:util";
 import type { Change } from "../contract/changes.ts";
 import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { HostEvent } from "../contract/events.ts";
-
-type Style = Parameters<typeof styleText>[0];
-
-/** Adds colors when the stream is a terminal that supports them. */
-function paint(style: Style, text: string): string {
-  return styleText(style, text, { stream: process.stdout });
-}
+import { type Output, paint, type Piece } from "./output.ts";
 
 const toolMark: Record<ToolPart["status"], string> = {
   queued: "·",
@@ -29,23 +22,17 @@ const nextStep: Partial<Record<NonNullable<Extract<Part, { type: "notice" }>["ac
   open_memory: "Search memory: lancelot memory search QUERY",
 };
 
-/**
- * Renders events of one quest for the terminal: streamed text, one line per finished tool, notices.
- * @param write receives text in pieces that can end in the middle of a line
- */
-export function createRenderer(questId: () => string | null, write: (text: string) => void) {
+/** Colors and styles, without which the text stays as it is. Conceal is one too, so concealed text shows. */
+// oxlint-disable-next-line no-control-regex -- control sequences are what is looked for
+const styles = /\u001b\[[\d;:]*m/g;
+
+/** Renders events of one quest for the terminal: streamed text, one line per finished tool, notices. */
+export function createRenderer(questId: () => string | null, { write, line }: Pick<Output, "write" | "line">) {
   const printedText = new Map<string, number>();
   const printedParts = new Set<string>();
-  let atLineStart = true;
+  const put = (text: string): void => write({ text, prose: true });
 
-  const put = (text: string) => {
-    if (text === "") return;
-    write(text);
-    atLineStart = text.endsWith("\n");
-  };
-  const line = (text: string) => put(`${atLineStart ? "" : "\n"}${text}\n`);
-
-  /** Output of running commands: whole lines, marked with │ and without escape sequences. */
+  /** Output of running commands: whole lines, marked with │ and without colors. */
   const printed = new Map<string, { rest: string; next: number }>();
   const output = (callId: string, offset: number, text: string) => {
     const state = printed.get(callId) ?? { rest: "", next: 0 };
@@ -59,11 +46,10 @@ export function createRenderer(questId: () => string | null, write: (text: strin
     printed.set(callId, { rest: lines.at(-1) ?? "", next: offset + text.length });
   };
   const outputLine = (text: string) => {
-    // Shows only the last state of a line that overwrote itself.
-    const shown = stripVTControlCharacters(text.replace(/\r+$/, "").replace(/^.*\r/s, ""))
-      // oxlint-disable-next-line no-control-regex -- characters that control the terminal
-      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
-    if (shown !== "") line(paint("dim", `│ ${shown}`));
+    // Of a line that overwrote itself, such as a progress bar, the last state shows, and how many were before it.
+    const states = text.replace(/\r+$/, "").split("\r");
+    const shown = (states.at(-1) ?? "").replaceAll(styles, "");
+    if (shown !== "") line(paint("dim", `│ ${states.length > 1 ? `⟨U+000D ×${String(states.length - 1)}⟩` : ""}${shown}`));
   };
 
   const textUpTo = (key: string, text: string) => {
@@ -87,12 +73,12 @@ export function createRenderer(questId: () => string | null, write: (text: strin
       printedParts.add(value.callId);
       outputLine(printed.get(value.callId)?.rest ?? "");
       const facts = [value.tier, value.verdict, value.receiptId && `receipt ${value.receiptId}`].filter(Boolean).join(", ");
-      line(`${paint(value.status === "success" ? "green" : "red", toolMark[value.status])} ${value.title} ${paint("dim", `(${facts})`)}`);
+      line(paint(value.status === "success" ? "green" : "red", toolMark[value.status]), ` ${value.title} `, paint("dim", `(${facts})`));
       if (value.touched !== undefined && value.touched.total > 0) line(paint("dim", touchedText(value.touched)));
       if (value.status !== "success" && value.output && !printed.has(value.callId)) line(paint("dim", firstLines(value.output, 4)));
     } else if (value.type === "notice" && !printedParts.has(key)) {
       printedParts.add(key);
-      line(`${paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level)}: ${value.text}`);
+      line(paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level), `: ${value.text}`);
       const next = value.action === undefined ? undefined : nextStep[value.action];
       if (next !== undefined) line(paint("dim", next));
     }
@@ -114,7 +100,6 @@ export function createRenderer(questId: () => string | null, write: (text: strin
         for (const [index, value] of event.payload.parts.entries()) part(event.payload, index, value);
       }
     },
-    line,
   };
 }
 
@@ -129,17 +114,20 @@ function firstLines(text: string, count: number): string {
 }
 
 /** A change as a colored unified diff of its undecided hunks. */
-export function changeText(change: Change, only?: number): string {
+export function changeText(change: Change, only?: number): Piece[] {
   const hunks = change.hunks.filter((hunk) => hunk.state === "pending" && (only === undefined || hunk.index === only));
-  const head = paint("bold", `${change.kind} ${change.path}`);
-  const body = hunks.map((hunk) =>
-    [
+  return [
+    paint("bold", `${change.kind} ${change.path}`),
+    ...hunks.flatMap((hunk) => [
+      "\n",
       paint(
         "cyan",
         `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@ hunk ${hunk.index + 1} of ${change.hunks.length}`,
       ),
-      ...hunk.lines.map((text) => (text.startsWith("+") ? paint("green", text) : text.startsWith("-") ? paint("red", text) : text)),
-    ].join("\n"),
-  );
-  return [head, ...body].join("\n");
+      ...hunk.lines.flatMap((text) => [
+        "\n",
+        text.startsWith("+") ? paint("green", text) : text.startsWith("-") ? paint("red", text) : text,
+      ]),
+    ]),
+  ];
 }

@@ -1,4 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
+import { err, out, terminal } from "./output.ts";
 import { answerApproval } from "./chat.ts";
 import { createPrompts } from "./prompts.ts";
 import { openSession } from "./session.ts";
@@ -9,25 +10,19 @@ export async function repl(line: CommandLine): Promise<number> {
   const [command, ...more] = line.words;
   if (command === undefined || more.length > 0)
     throw new LancelotError("invalid_params", 'Pass the command as one quoted argument, for example: lancelot repl "ls -la src"');
-  const prompts = createPrompts(process.stdin.isTTY && process.stdout.isTTY);
+  const prompts = createPrompts(terminal.isInteractive);
   const session = await openSession(line, line.workspace, true);
   const asked = new Set<string>();
   const failed = Promise.withResolvers<never>();
-  const print = (text: string): void => void process.stderr.write(`${text}\n`);
   const stop = session.events.listen((event) => {
     if (event.topic !== "approval" || event.payload.status !== "pending" || asked.has(event.payload.id)) return;
     asked.add(event.payload.id);
-    void answerApproval(session, line, prompts, print, event.payload).catch(failed.reject);
+    void answerApproval(session, line, prompts, err, event.payload).catch(failed.reject);
   });
   try {
     const result = await Promise.race([session.call("repl.run", { command }), failed.promise]);
-    process.stdout.write(
-      line.json
-        ? `${JSON.stringify(result)}\n`
-        : result.output.endsWith("\n") || result.output === ""
-          ? result.output
-          : `${result.output}\n`,
-    );
+    if (line.json) out.json(result);
+    else if (result.output !== "") out.write(result.output.endsWith("\n") ? result.output : `${result.output}\n`);
     return 0;
   } finally {
     stop();

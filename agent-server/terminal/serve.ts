@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { startGateway } from "../gateway/http.ts";
 import { parseRateLimit } from "../gateway/rate-limit.ts";
 import { createOwnerGate } from "../security/security.ts";
+import { out } from "./output.ts";
 import { openSession, productVersion } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -22,9 +23,9 @@ export async function serve(line: CommandLine): Promise<number> {
     rights: rightsOf(token, process.env["LANCELOT_OWNER_TOKEN"]),
     rate,
     now: Date.now,
-    onRefused: (why, path) => session.host.audit.note(why, { title: path, way: "gateway" }),
+    onRefused: (why, path, way) => session.host.audit.note(why, { title: path, way }),
   });
-  process.stdout.write(`${JSON.stringify({ url: gateway.url, token })}\n`);
+  out.json({ url: gateway.url, token });
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, resolve);
   });

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Call, CallContext } from "../contract/table.ts";
+import { visibleJson } from "../contract/visible-text.ts";
 import { createDispatch, type Dispatch } from "../gateway/dispatch.ts";
 import { createEventHub, type EventHub } from "../gateway/events.ts";
 import { createLog, type Log } from "../gateway/log.ts";
+import { handleProcessErrors } from "../gateway/process-errors.ts";
 import { createHost, type Host } from "../host.ts";
 import { defaultDataDir, productPaths } from "../paths.ts";
 import { createKnownSecrets, createRedactor } from "../security/security.ts";
@@ -24,7 +26,7 @@ export interface Session {
 export async function openSession(line: CommandLine, workspace: string | null, canAsk: boolean): Promise<Session> {
   const known = createKnownSecrets();
   const redactor = createRedactor({ known });
-  const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "error", (text) => redactor.text(text).text);
+  const log = createLog(process.env["LANCELOT_LOG_LEVEL"] ?? "error", (text) => visibleJson(redactor.text(text).text));
   const events = createEventHub((error) => log.error({ err: error }, "an event listener failed"));
   const host = await createHost({
     paths: productPaths(),
@@ -41,11 +43,19 @@ export async function openSession(line: CommandLine, workspace: string | null, c
     known,
     log: (message, error) => (error === undefined ? log.info(message) : log.error({ err: error }, message)),
   });
+  let closed: Promise<void> | null = null;
+  const close = (): Promise<void> => (closed ??= host.close());
+  const stopHandling = handleProcessErrors({
+    log: (message, err) => log.fatal({ err }, message),
+    close,
+    exit: (code) => process.exit(code),
+  });
   const dispatch = createDispatch(
     host.handlers,
     (method, error) => log.error({ err: error, method }, "a method failed"),
-    (why, method) => host.audit.note(why, { title: method, way: "terminal" }),
+    (why, method, call) => host.audit.note(why, { title: method, way: call.transport ?? "host" }),
     host.redactor,
+    workspace,
   );
   return {
     host,
@@ -54,12 +64,15 @@ export async function openSession(line: CommandLine, workspace: string | null, c
     // The dispatcher has parsed the result by the method's own schema.
     call: ((name, params, signal) => dispatch(name, params, ownerCall(signal))) as Call,
     log,
-    close: () => host.close(),
+    async close() {
+      await close();
+      stopHandling();
+    },
   };
 }
 
 export function ownerCall(signal: AbortSignal = new AbortController().signal): CallContext {
-  return { owner: true, signal };
+  return { owner: true, signal, transport: "terminal" };
 }
 
 export function productVersion(): string {

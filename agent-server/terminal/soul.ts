@@ -4,6 +4,7 @@ import { LancelotError } from "../contract/errors.ts";
 import { type SoulIssue, type SoulProposal, SoulVersion } from "../contract/soul.ts";
 import { decodeSoul, diffSouls, lintSoul, loadSoulTerms } from "../governance/governance.ts";
 import { productPaths } from "../paths.ts";
+import { out } from "./output.ts";
 import { openSession, type Session } from "./session.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -33,9 +34,9 @@ export async function soul(line: CommandLine): Promise<number> {
 function lint(line: CommandLine, file: string): number {
   const issues = lintFile(file);
   const critical = issues.some((issue) => issue.severity === "critical");
-  if (line.json) process.stdout.write(`${JSON.stringify({ valid: !critical, issues })}\n`);
-  else if (issues.length === 0) process.stdout.write(`${file}: no issues.\n`);
-  else for (const issue of issues) process.stdout.write(`${placed(file, issue)}\n`);
+  if (line.json) out.json({ valid: !critical, issues });
+  else if (issues.length === 0) out.write(`${file}: no issues.\n`);
+  else for (const issue of issues) out.write(`${placed(file, issue)}\n`);
   return critical ? 1 : 0;
 }
 
@@ -62,16 +63,16 @@ function placed(file: string, { line, column, severity, rule, message }: SoulIss
 async function status(line: CommandLine, session: Session): Promise<number> {
   const now = await session.call("soul.status", {});
   if (line.json) {
-    process.stdout.write(`${JSON.stringify(now)}\n`);
+    out.json(now);
     return now.problem === null ? 0 : 1;
   }
-  process.stdout.write(now.activeVersion === null ? "No soul is active.\n" : `Soul ${now.activeVersion} is active.\n`);
-  process.stdout.write(`Versions: ${now.versions.join(", ") || "none"}\n`);
-  if (now.problem !== null) process.stdout.write(`${now.problem}\n`);
+  out.write(now.activeVersion === null ? "No soul is active.\n" : `Soul ${now.activeVersion} is active.\n`);
+  out.write(`Versions: ${now.versions.join(", ") || "none"}\n`);
+  if (now.problem !== null) out.write(`${now.problem}\n`);
   for (const proposal of now.pendingProposals) {
     const critical = proposal.issues.filter((issue) => issue.severity === "critical").length;
     const issues = critical === 0 ? "" : `, critical issues: ${critical}`;
-    process.stdout.write(
+    out.write(
       `${proposal.id}  ${proposal.status} by ${proposal.proposedBy}, from ${proposal.fromVersion}${issues}: ${oneLine(proposal)}\n`,
     );
   }
@@ -90,7 +91,7 @@ async function diff(session: Session, [from, to]: readonly string[]): Promise<nu
     const { items } = await session.call("soul.proposals", { limit: 200 });
     const proposal = items.find(({ id }) => id === from) ?? only(items.filter(({ id }) => id.startsWith(from)));
     if (proposal === undefined) throw new LancelotError("not_found", `There is no soul version or proposal ${from}.`);
-    process.stdout.write(proposal.diff);
+    out.write(proposal.diff);
     return 0;
   }
   if (to !== undefined && !isVersion(to)) throw new LancelotError("invalid_params", `${to} is not a soul version. ${usage}`);
@@ -98,11 +99,11 @@ async function diff(session: Session, [from, to]: readonly string[]): Promise<nu
   const newer = await session.call("soul.get", to === undefined ? {} : { version: to });
   const before = from ?? versions[versions.indexOf(activeVersion ?? newer.version) - 1];
   if (before === undefined) {
-    process.stdout.write(`Soul ${newer.version} is the first version, so there is none to compare it with.\n`);
+    out.write(`Soul ${newer.version} is the first version, so there is none to compare it with.\n`);
     return 0;
   }
   const older = await session.call("soul.get", { version: before });
-  process.stdout.write(older.version === newer.version ? `Both versions are ${newer.version}.\n` : diffSouls(older, newer));
+  out.write(older.version === newer.version ? `Both versions are ${newer.version}.\n` : diffSouls(older, newer));
   return 0;
 }
 

@@ -1,3 +1,4 @@
+import { err, out } from "./output.ts";
 import type { CommandLine } from "./command-line.ts";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -48,7 +49,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       dryRun: values["dry-run"] ?? false,
     };
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageText}`);
+    err.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageText}`);
     return 2;
   }
   try {
@@ -76,19 +77,19 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       case "key":
         return await (await import("./keys.ts")).keys(line);
       case "version":
-        process.stdout.write(`${(await import("./session.ts")).productVersion()}\n`);
+        out.write(`${(await import("./session.ts")).productVersion()}\n`);
         return 0;
       case "help":
       case undefined:
-        process.stdout.write(usageText);
+        out.write(usageText);
         return command === undefined ? 2 : 0;
       default:
-        process.stderr.write(`There is no command ${command}.\n\n${usageText}`);
+        err.write(`There is no command ${command}.\n\n${usageText}`);
         return 2;
     }
   } catch (error) {
     const known = error instanceof LancelotError ? error : null;
-    process.stderr.write(`${known?.message ?? `Lancelot failed: ${error instanceof Error ? error.message : String(error)}`}\n`);
+    err.write(`${known?.message ?? `Lancelot failed: ${error instanceof Error ? error.message : String(error)}`}\n`);
     return known?.code === "cancelled" ? 130 : 1;
   }
 }

@@ -37,7 +37,7 @@ export interface ToolCallRecord {
 
 export interface ToolCallRecordDeps {
   readonly execution: Pick<Execution, "verifications">;
-  readonly ledger: Pick<Ledger, "record">;
+  readonly ledger: Pick<Ledger, "record" | "ready">;
   readonly redactor: Redactor;
   readonly sanitizer: Sanitizer;
   readonly placeholders: Placeholders;

@@ -61,7 +61,7 @@ export function toolHandlers(
     }),
     "changes.get": ({ id }) => execution.changes.review.get(id),
     "changes.decide": ({ id, decision, hunks }) => execution.changes.review.decide(id, decision, hunks),
-    "changes.left": ({ questId }) => execution.settlement?.left(questId) ?? { questId, generated: null, commits: [] },
+    "changes.left": ({ questId }) => execution.settlement?.left(questId) ?? { questId, generated: null, commits: [], inCopy: [] },
     "changes.decideGenerated": ({ questId, decision }) => {
       if (execution.settlement === null) throw new LancelotError("unavailable", "No folder is open, so there are no generated files.");
       return execution.settlement.decideGenerated(questId, decision);

@@ -80,6 +80,7 @@ async function runTool(deps: ToolRunnerDeps, call: ToolCall, record: ToolCallRec
   const settled =
     planned.kind === "effect" && planned.needsReviewedFiles === true ? await planAfterReview(call, tool, args, scope, planned) : planned;
   if (settled.kind === "effect") return execute(deps, call, record, tool, settled);
+  await deps.ledger.ready(call.signal);
   record.receipt(
     settled.isError === true ? "failure" : "success",
     tool,

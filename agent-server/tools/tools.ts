@@ -93,7 +93,9 @@ export function createTools(deps: ToolsDeps): Tools {
     if (root === null) throw new LancelotError("unavailable", noFolder);
     return { governance, ripgrepPath, workspace: root };
   };
+  const deployConfig = createDeployConfig({ dataDir, workspace: root });
   const { routing, router, health, runOnProvider } = createRouting({
+    deployProblem: deployConfig.problem,
     providers: createProviders({
       ...{ workspace: root, files, search: searchable, shells: sandbox.shells },
       remoteEngine: () => sandbox.control?.state().engine?.remote === true,
@@ -105,7 +107,7 @@ export function createTools(deps: ToolsDeps): Tools {
           networkEnabled: () => flag("TOOLS_NETWORK"),
           now: deps.now,
         }),
-        createDeclaredCommands(createDeployConfig({ dataDir, workspace: root })),
+        createDeclaredCommands(deployConfig),
         ...(deps.providers ?? []),
       ],
     }),

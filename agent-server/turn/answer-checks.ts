@@ -1,6 +1,7 @@
 import type { Message, ToolPart } from "../contract/chat.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import { notice, type QuestStore, type Run } from "../quests/quests.ts";
+import { admitsFailure } from "./failure-admission.ts";
 
 /** The tone invariants of the soul. */
 export interface Tone {
@@ -16,7 +17,7 @@ const sourcesPrompt =
 /**
  * Checks a final answer against the tone invariants of the soul, by the tool calls and not by the claims of the model. Appends the
  * failures that the answer omits. Returns research without URLs to the model once, and marks it as unverified if they are still
- * missing. Each correction is a receipt. An answer in a language that `failureWords` does not cover may get a redundant notice, but the
+ * missing. Each correction is a receipt. An answer in a language that `admitsFailure` does not cover may get a redundant notice, but the
  * answer itself is never changed.
  */
 export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): void {
@@ -68,9 +69,6 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
   }
 }
 
-const failureWords =
-  /\b(?:fail\w*|error\w*|could ?n[o']t|cannot|can't|unable|den(?:y|ied)|block\w*|refus\w*|reject\w*|not (?:done|permitted|allowed|possible|available|applied|made)|did ?n[o']t work|without success|fehl\w*|nicht|konnte\w*|verweiger\w*|abgelehnt|impossible|échou\w*|refusé\w*|pas pu|no pud\w*|fall[óo]\w*|deneg\w*|não)\b|失败|无法|拒绝|できません|失敗|ошибк|не удалось|отказ/iu;
-
 /** Denied and failed calls, except reads, that no later call on the same subject repaired and that the answer does not mention. */
 function unmentionedFailures(messages: readonly Message[], answer: string): ToolPart[] {
   const calls = messages.flatMap(({ parts }) => parts.filter((part): part is ToolPart => part.type === "tool"));
@@ -81,7 +79,8 @@ function unmentionedFailures(messages: readonly Message[], answer: string): Tool
         .slice(index + 1)
         .some((later) => later.status === "success" && later.tool === part.tool && subjectOf(later) === subjectOf(part)),
   );
-  return left.length === 0 || failureWords.test(answer) ? [] : left.slice(0, 5);
+  const steps = left.map((part) => ({ title: part.title, subject: subjectOf(part) }));
+  return left.length === 0 || admitsFailure(answer, steps) ? [] : left.slice(0, 5);
 }
 
 /** The subject of a call: its path, command or URL, else all of its arguments. */

@@ -1,4 +1,5 @@
 import type { Message, ToolPart } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { QuestStore } from "../quests/quests.ts";
 
@@ -19,7 +20,13 @@ export function createLiveOutput(deps: {
   let timer: NodeJS.Timeout | null = null;
   const keep = (): void => {
     timer = null;
-    if (!deps.ended()) store.keepStreamed(message);
+    if (deps.ended()) return;
+    try {
+      store.keepStreamed(message);
+    } catch (error) {
+      // The disk is full, for example. The output is stored with the result of the call.
+      if (!(error instanceof LancelotError)) throw error;
+    }
   };
   return {
     add({ offset, text }) {

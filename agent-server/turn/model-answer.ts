@@ -5,6 +5,8 @@ import type { Redactor } from "../security/security.ts";
 import {
   fail,
   isUnfinished,
+  maxCallsPerAnswer,
+  maxPrompts,
   maxSameFailures,
   notice,
   type Notice,
@@ -15,6 +17,7 @@ import {
 } from "../quests/quests.ts";
 import { escalate } from "./turn-routing.ts";
 import { enforceTone } from "./answer-checks.ts";
+import { writePatiently } from "./patient-write.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
 type Done = Extract<ModelEvent, { type: "done" }>;
@@ -34,16 +37,21 @@ export async function useAnswer(
   message.parts = toParts(safe.content, calls, done, redactor);
   if (message.parts.some((part) => part.type === "text" || part.type === "tool")) run.answered = true;
   const refused = done.stop === "refused";
-  store.transaction(() => {
-    const { usage } = store.quest(run.questId);
-    store.patch(run.questId, {
-      usage: addUsage(usage, done.usage),
-      ...(run.promptSize === undefined ? {} : { context: run.promptSize }),
-    });
-    message.open = calls.length > 0;
-    const cut = refused ? "failed" : null;
-    store.saveMessage(message, safe.content.length === 0 ? null : { kind: "assistant", content: safe.content, cut, altered: safe.altered });
-  });
+  message.open = calls.length > 0;
+  await writePatiently(deps.emit, message, run.controller.signal, () =>
+    store.transaction(() => {
+      const { usage } = store.quest(run.questId);
+      store.patch(run.questId, {
+        usage: addUsage(usage, done.usage),
+        ...(run.promptSize === undefined ? {} : { context: run.promptSize }),
+      });
+      const cut = refused ? "failed" : null;
+      store.saveMessage(
+        message,
+        safe.content.length === 0 ? null : { kind: "assistant", content: safe.content, cut, altered: safe.altered },
+      );
+    }),
+  );
 
   if (refused) {
     return fail(
@@ -97,10 +105,12 @@ async function makeCalls(
   deps: TurnDeps,
   run: Run,
   message: Message,
-  calls: readonly PendingCall[],
+  all: readonly PendingCall[],
   quest: Quest,
   parentId: string,
 ): Promise<Outcome | null> {
+  const calls = all.slice(0, maxCallsPerAnswer);
+  returnExcess(deps, message, all.slice(maxCallsPerAnswer));
   const stops: { part: ToolPart; why: StopReason }[] = [];
   await runToolCalls(deps, message, calls, {
     run,
@@ -111,14 +121,38 @@ async function makeCalls(
     },
   });
   run.controller.signal.throwIfAborted();
-  dropCalls(message, new Set(calls.map((call) => call.id)), "not run: the task was stopped");
-  message.open = false;
   const [stop] = stops;
+  dropCalls(message, new Set(calls.map((call) => call.id)), stop?.why === "prompts" ? tooManyPrompts : "not run: the task was stopped");
+  message.open = false;
+  if (stop?.why === "prompts") return fail(deps, run, promptsNotice, message);
   if (stop?.why === "repeated") return stopRepeated(deps, run, message, stop.part);
   if (stop !== undefined) return fail(deps, run, unansweredApprovalNotice(stop.part), message);
   deps.store.saveMessage(message);
   return null;
 }
+
+/** The model learns from the result of each call, and the user from a notice, that an answer made too many. */
+function returnExcess({ store }: TurnDeps, message: Message, excess: readonly PendingCall[]): void {
+  if (excess.length === 0) return;
+  const limit = String(maxCallsPerAnswer);
+  const output = `not run: one answer may make at most ${limit} calls; look at the results of the first ${limit}, then make the calls that are still needed`;
+  dropCalls(message, new Set(excess.map((call) => call.id)), output);
+  const count = excess.length.toLocaleString("en-US");
+  message.parts.push(
+    notice(
+      "warning",
+      `The model made more than ${limit} tool calls at once. Lancelot returned ${count} of them to it without running them.`,
+    ),
+  );
+  store.saveMessage(message);
+}
+
+const tooManyPrompts = `not run: this task has asked the user ${String(maxPrompts)} times, which is its limit; ask less often, and put related questions into one`;
+const promptsNotice = notice(
+  "warning",
+  `Stopped: this task has asked you ${String(maxPrompts)} times. Resume to allow ${String(maxPrompts)} more questions, or tell Lancelot to ask less often.`,
+  "resume",
+);
 
 /** After three identical failures: escalates to a stronger model once, else stops the task. */
 async function stopRepeated(deps: TurnDeps, run: Run, message: Message, part: ToolPart): Promise<Outcome | null> {

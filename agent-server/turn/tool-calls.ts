@@ -5,8 +5,9 @@ import type { Mode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { hasOpenChanges, interruptedOutput, maxSameFailures, type QuestStore, type Run } from "../quests/quests.ts";
+import { hasOpenChanges, interruptedOutput, maxPrompts, maxSameFailures, type QuestStore, type Run } from "../quests/quests.ts";
 import { createLiveOutput } from "./live-output.ts";
+import { writePatiently } from "./patient-write.ts";
 import { untilReviewed } from "./review-wait.ts";
 
 /** A call with the complete arguments of the model, which its stored card may truncate. */
@@ -52,13 +53,13 @@ export function queuedPart(call: PendingCall, redactor: Redactor): ToolPart {
 }
 
 /** Why the calls stop the loop. */
-export type StopReason = "repeated" | "unanswered";
+export type StopReason = "repeated" | "unanswered" | "prompts";
 
 export interface CallContext {
   run: Run;
   mode: Mode;
   parentId: string;
-  /** Called when the loop must stop: a call failed repeatedly, or an approval request expired and the soul stops the task then. */
+  /** Called when the loop must stop: a call failed repeatedly, the task asked the user too often, or an approval request expired and the soul stops the task then. */
   onStop: (part: ToolPart, why: StopReason) => void;
 }
 
@@ -73,6 +74,13 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
   let stop = false;
   const once = async (call: PendingCall): Promise<void> => {
     if (stop || context.run.controller.signal.aborted) return;
+    if (context.run.prompts >= maxPrompts) {
+      stop = true;
+      const part = partOf(message, call);
+      if (part !== undefined) context.onStop(part, "prompts");
+      return;
+    }
+    context.run.calls += 1;
     await runOne(deps, message, call, {
       ...context,
       onStop: (part, why) => {
@@ -92,6 +100,10 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
   await Promise.all(Array.from({ length: Math.min(parallelReads, calls.length) }, worker));
 }
 
+function partOf(message: Message, { id }: PendingCall): ToolPart | undefined {
+  return message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === id);
+}
+
 async function runOne(
   { store, tools, changes, redactor, emit, canAsk, log }: Deps,
   message: Message,
@@ -99,9 +111,10 @@ async function runOne(
   context: CallContext,
 ): Promise<void> {
   const { run } = context;
-  const part = message.parts.find((candidate): candidate is ToolPart => candidate.type === "tool" && candidate.callId === call.id);
+  const part = partOf(message, call);
   if (part === undefined) return;
   const { signal } = run.controller;
+  await store.ready(signal);
 
   const liveOutput = createLiveOutput({ part, message, store, emit, ended: () => run.ended });
   const update = (card: Partial<ToolPart>): void => {
@@ -116,6 +129,7 @@ async function runOne(
     }
   };
   const wait = (waitingFor: WaitingFor): void => {
+    if (waitingFor.kind !== "review" && !run.waits.has(call.id)) run.prompts += 1;
     run.waits.set(call.id, waitingFor);
     const { quest } = store.stored(run.questId);
     if (quest.waitingFor === null) store.patch(run.questId, { status: "waiting", waitingFor });
@@ -188,8 +202,9 @@ async function runOne(
     const text = error instanceof LancelotError ? error.message : "The tool failed because of an internal error. The log has details.";
     outcome = { text, isError: true, receiptId: part.receiptId, changeId: null, card: { status: "failure" } };
   }
+  await store.ready(signal);
   if (run.ended) return;
-  store.transaction(() => {
+  const save = (): void => {
     const { card } = outcome;
     update({
       ...card,
@@ -200,7 +215,8 @@ async function runOne(
       changeId: outcome.changeId ?? card.changeId ?? part.changeId,
     });
     if (store.stored(run.questId).answer?.callId === call.id) store.patch(run.questId, { answer: null });
-  });
+  };
+  await writePatiently(emit, message, signal, () => store.transaction(save));
   if (outcome.error?.data?.["escalation"] === "stop_task") context.onStop(part, "unanswered");
   else if (outcome.isError && run.failures.count(call.name, call.args, outcome.text) >= maxSameFailures) context.onStop(part, "repeated");
 }

@@ -3,10 +3,12 @@ import type { PromptSources, Trace } from "../context/context.ts";
 import type { RunMemory } from "../memory/memory.ts";
 import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
+import { isBusy } from "../storage/storage.ts";
 import {
   cacheKeyOf,
   fail,
   hasOpenChanges,
+  maxCalls,
   maxQuestTokens,
   maxTurns,
   notice,
@@ -24,7 +26,11 @@ import { finishPendingCalls, useAnswer } from "./model-answer.ts";
 import { settleReview } from "./review-wait.ts";
 import { failOver, routeStep } from "./turn-routing.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
+import { tellEndedCommands } from "./ended-commands.ts";
 import { settleVerifications } from "./verification-notes.ts";
+
+/** How often in one run a database that another process locks is waited for. Each wait has a limit of its own. */
+const maxLocks = 5;
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 
@@ -34,31 +40,51 @@ type Done = Extract<ModelEvent, { type: "done" }>;
  * was ended from outside.
  */
 export async function runLoop(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
-  try {
-    const trace: Trace = { questId: run.questId, parentId: run.receiptId };
-    const surroundings = await deps.context.readSources(mentionedPaths(deps.store, run.questId), trace);
-    const memory = deps.recall.begin(run.questId, trace);
-    const unfinished = await finishPendingCalls(deps, run, trace);
-    if (unfinished !== null) return conclude(unfinished);
-    for (;;) {
-      run.controller.signal.throwIfAborted();
-      await readPendingAttachments(deps, run, trace);
-      await deps.memoryCommands.run(run);
-      await settleReview(deps, run);
-      if (!needsAnswer(deps.store, run.questId)) {
-        await settleVerifications(deps, run);
-        // The user may have sent a message or reviewed changes in the meantime.
-        await settleReview(deps, run);
-        if (needsAnswer(deps.store, run.questId)) continue;
-        return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
-      }
-      const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
-      if (outcome !== null) return conclude(outcome);
+  for (let locks = 0; ; locks += 1) {
+    try {
+      return await runSteps(deps, run, conclude);
+    } catch (error) {
+      if (run.ended) throw error;
+      // The steps go on from what is stored, as after *Resume*.
+      if (isBusy(error) && locks < maxLocks && (await isFree(deps, run))) continue;
+      // It may have been stopped during the wait.
+      if (run.ended) throw error;
+      if (!(error instanceof LancelotError)) deps.log("a task failed", error);
+      return conclude(fail(deps, run, noticeOf(error)));
     }
-  } catch (error) {
-    if (run.ended) throw error;
-    if (!(error instanceof LancelotError)) deps.log("a task failed", error);
-    conclude(fail(deps, run, noticeOf(error)));
+  }
+}
+
+function isFree({ ledger }: TurnDeps, run: Run): Promise<boolean> {
+  return ledger.ready(run.controller.signal).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function runSteps(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
+  const trace: Trace = { questId: run.questId, parentId: run.receiptId };
+  const surroundings = await deps.context.readSources(mentionedPaths(deps.store, run.questId), trace);
+  const memory = deps.recall.begin(run.questId, trace);
+  const unfinished = await finishPendingCalls(deps, run, trace);
+  if (unfinished !== null) return conclude(unfinished);
+  for (;;) {
+    run.controller.signal.throwIfAborted();
+    await deps.ledger.ready(run.controller.signal);
+    await readPendingAttachments(deps, run, trace);
+    await deps.memoryCommands.run(run);
+    await settleReview(deps, run);
+    tellEndedCommands(deps, run);
+    if (!needsAnswer(deps.store, run.questId)) {
+      await settleVerifications(deps, run);
+      // The user may have sent a message or reviewed changes in the meantime.
+      await settleReview(deps, run);
+      tellEndedCommands(deps, run);
+      if (needsAnswer(deps.store, run.questId)) continue;
+      return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
+    }
+    const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
+    if (outcome !== null) return conclude(outcome);
   }
 }
 
@@ -94,6 +120,10 @@ function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
       ),
     );
   }
+  if (run.calls >= maxCalls) {
+    const limit = maxCalls.toLocaleString("en-US");
+    return fail(deps, run, notice("warning", `Stopped after ${limit} tool calls. Resume to allow ${limit} more.`, "resume"));
+  }
   const { quest, tokenLimit } = deps.store.stored(run.questId);
   const used = quest.usage.inputTokens + quest.usage.outputTokens;
   if (used >= tokenLimit) {
@@ -117,13 +147,14 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
   const { questId } = run;
   const { signal } = run.controller;
   const route = await routeStep(deps, run);
-  signal.throwIfAborted();
   const active = route.model;
+  const surroundings = { ...baseSurroundings, memory: memory(active) };
+  await ledger.ready(signal);
+  signal.throwIfAborted();
   const name = `${active.provider}/${active.model}`;
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
   if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
   if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
-  const surroundings = { ...baseSurroundings, memory: memory(active) };
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",
@@ -142,6 +173,8 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
     if (signal.aborted) status = "cancelled";
     throw error;
   } finally {
+    // A lock that stays makes closing fail with the same error.
+    await ledger.ready().catch(() => undefined);
     ledger.close(turnId, { status });
   }
 }
@@ -162,6 +195,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
     if ((await failOver(deps, run, tooLong)) === null) return null;
     return fail(deps, run, notice("error", problem, "choose_model"));
   }
+  await deps.ledger.ready(signal);
   const quest = store.quest(questId);
 
   // Nothing is awaited from here to the stream, so a new message of the user comes after this one and joins the next step.
@@ -182,6 +216,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
     store.saveMessage(message, partialTurn({ message, turn: null, attachments: null }, "failed"));
     return fail(deps, run, noticeOf(final), message);
   }
+  await deps.ledger.ready(signal);
   if (run.ended) signal.throwIfAborted();
   return useAnswer(deps, run, message, done, quest, turnId);
 }

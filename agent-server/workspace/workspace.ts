@@ -73,7 +73,8 @@ export type { RefProblem } from "./tasks/ref-changes.ts";
 export { type ReadWorkOptions, type RepositoryWork, readRepositoryWork } from "./tasks/repository-work.ts";
 export { type GeneratedRequest, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./tasks/apply-generated.ts";
 export { dropFromLayer, findOpaque } from "./tasks/layer-drop.ts";
-export { type TaskFolders, createTaskFolders, recordCopySize } from "./tasks/task-folders.ts";
+export { recordCopy } from "./tasks/copy-record.ts";
+export { type TaskFolders, createTaskFolders } from "./tasks/task-folders.ts";
 export type { LeftInCopy, OverlayLayer, OverlayView } from "./tasks/types.ts";
 export { type ViewFile, type ViewFiles, type ViewPath, listViewFiles, readViewFile, statViewFile } from "./tasks/view-files.ts";
 export { summarizeGenerated } from "./tasks/generated-summary.ts";
@@ -140,8 +141,9 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   const root = deps.workspace === null ? null : realpathSync(deps.workspace);
   const key = root ?? "";
   const services = createCheckpointServices({ ...deps, workspace: root });
-  const { settings } = services;
-  const taskFolders = root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, log: deps.log });
+  const { settings, configProblem } = services;
+  const taskFolders =
+    root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, configProblem, log: deps.log });
   return {
     ...{ root, key },
     ...services,

@@ -15,6 +15,9 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
   /** Tasks that run in crusader mode. */
   const crusaderQuests = new Set<string>();
 
+  /** The configuration files that the host does not use, each with its problem. */
+  let brokenFiles: readonly string[] = [];
+
   const show = () => {
     const { state, detail } = host.state;
     const icon = {
@@ -35,7 +38,12 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       state === "ready"
         ? [...(safeMode ? [vscode.l10n.t("safe mode")] : []), ...(crusaderQuests.size > 0 ? [vscode.l10n.t("crusader mode")] : [])]
         : [];
-    item.text = [`${icon} ${label}`, ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : [])].join("  ");
+    const broken = state === "ready" && brokenFiles.length > 0;
+    item.text = [
+      `${icon} ${label}`,
+      ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : []),
+      ...(broken ? [`$(warning) ${vscode.l10n.t("check settings")}`] : []),
+    ].join("  ");
     const modeDetails = [
       ...(safeMode ? [vscode.l10n.t("Safe mode: network access, connectors, deployment and push are off.")] : []),
       ...(crusaderQuests.size > 0
@@ -43,13 +51,14 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
         : []),
     ];
     const tooltip = state === "ready" ? vscode.l10n.t("Lancelot is ready. Active model: {0}", model ?? vscode.l10n.t("none")) : detail;
-    item.tooltip = state === "ready" ? [tooltip, ...modeDetails, ...(spending === null ? [] : [spending])].join("\n") : tooltip;
+    item.tooltip =
+      state === "ready" ? [tooltip, ...brokenFiles, ...modeDetails, ...(spending === null ? [] : [spending])].join("\n") : tooltip;
     const spoken = detail === "" ? vscode.l10n.t("Lancelot, {0}", label) : detail;
-    item.accessibilityInformation = { label: [spoken, ...modes].join(", "), role: "button" };
+    item.accessibilityInformation = { label: [spoken, ...modes, ...(broken ? brokenFiles : [])].join(", "), role: "button" };
     item.backgroundColor =
       state === "failed"
         ? new vscode.ThemeColor("statusBarItem.errorBackground")
-        : modes.length > 0
+        : modes.length > 0 || broken
           ? new vscode.ThemeColor("statusBarItem.warningBackground")
           : undefined;
     void vscode.commands.executeCommand("setContext", "lancelot.hostState", state);
@@ -78,6 +87,11 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     show();
   };
 
+  const readBrokenFiles = async () => {
+    brokenFiles = (await host.call("health.ready", {})).configProblems.map(({ message }) => message);
+    show();
+  };
+
   const logReadError = (error: unknown) =>
     log.warn(`could not read the state for the status bar: ${error instanceof Error ? error.message : String(error)}`);
 
@@ -91,6 +105,7 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
         void readModel().catch(logReadError);
         void readModes().catch(logReadError);
         void readSpending().catch(logReadError);
+        void readBrokenFiles().catch(logReadError);
       }
       if (state === "failed") showError(new Error(host.state.detail));
     }),
@@ -98,6 +113,10 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       if (event.topic === "models") void readModel().catch(logReadError);
       if (event.topic === "usage") void readSpending().catch(logReadError);
       if (event.topic === "flags") void readModes().catch(logReadError);
+      if (event.topic === "configuration") {
+        brokenFiles = event.payload.problems.map(({ message }) => message);
+        show();
+      }
       if (event.topic !== "quest" && event.topic !== "questDeleted") return;
       const before = crusaderQuests.size;
       if (event.topic === "quest" && event.payload.mode === "crusader") crusaderQuests.add(event.payload.id);

@@ -15,6 +15,8 @@ export interface Proposals {
   questTitle: (questId: string) => string | undefined;
   /** Tasks that have generated files or commits which are not in the workspace yet. */
   left: () => readonly TaskLeft[];
+  /** What a task has besides its proposed changes; undefined when that is not known. */
+  leftOf: (questId: string) => TaskLeft | undefined;
   /** Applies the generated files of a task, or discards them. @throws LancelotError */
   decideGenerated: (questId: string, decision: "accept" | "reject") => Promise<void>;
   /** A change with its current texts. @throws LancelotError */
@@ -54,6 +56,7 @@ export function createProposals(call: Call, changed: (id: string | null) => void
     get: (id) => changes.get(id),
     questTitle: (questId) => titles.get(questId),
     left: () => [...left.values()].filter(({ generated, commits }) => generated !== null || commits.length > 0),
+    leftOf: (questId) => left.get(questId),
     async decideGenerated(questId, decision) {
       left.set(questId, await call("changes.decideGenerated", { questId, decision }));
       changed(null);

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { Change, GeneratedGroup, Hunk, TaskLeft } from "../../agent-server/contract/changes.ts";
+import type { Change, GeneratedGroup, Hunk } from "../../agent-server/contract/changes.ts";
 import { uriOf } from "../editor/workspace-path.ts";
 import { countUndecided, isUndecided } from "../review/hunks.ts";
 import type { Review } from "../review/review.ts";
@@ -8,6 +8,7 @@ import type { Review } from "../review/review.ts";
 type ChangeNode =
   | { kind: "quest"; questId: string }
   | { kind: "generated"; questId: string }
+  | { kind: "copy"; questId: string }
   | { kind: "commits"; questId: string }
   | { kind: "file"; changeId: string }
   | { kind: "hunk"; changeId: string; hunk: number };
@@ -40,9 +41,8 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.description = open.length === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", open.length);
     return item;
   };
-  const leftOf = (questId: string): TaskLeft | undefined => proposals.left().find((left) => left.questId === questId);
   const generatedItem = (questId: string): vscode.TreeItem => {
-    const groups = leftOf(questId)?.generated?.groups ?? [];
+    const groups = proposals.leftOf(questId)?.generated?.groups ?? [];
     const item = new vscode.TreeItem(vscode.l10n.t("Generated"));
     item.id = `generated:${questId}`;
     item.contextValue = "generated";
@@ -52,8 +52,20 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     item.tooltip = [...groups.map(groupText), why].join("\n");
     return item;
   };
+  const copyItem = (questId: string): vscode.TreeItem => {
+    const groups = proposals.leftOf(questId)?.inCopy ?? [];
+    const item = new vscode.TreeItem(vscode.l10n.t("Stays in the container's copy"));
+    item.id = `copy:${questId}`;
+    item.iconPath = new vscode.ThemeIcon("package");
+    item.description = groups.map(groupText).join(", ");
+    const why = vscode.l10n.t(
+      "Files that git ignores or that are too large. Later commands of the task use them; they never reach your workspace.",
+    );
+    item.tooltip = [...groups.map(groupText), why].join("\n");
+    return item;
+  };
   const commitsItem = (questId: string): vscode.TreeItem => {
-    const subjects = (leftOf(questId)?.commits ?? []).map(({ subject }) => subject);
+    const subjects = (proposals.leftOf(questId)?.commits ?? []).map(({ subject }) => subject);
     const item = new vscode.TreeItem(vscode.l10n.t("Commits"));
     item.id = `commits:${questId}`;
     item.iconPath = new vscode.ThemeIcon("git-commit");
@@ -115,13 +127,14 @@ export function registerChangesTree(review: Review): vscode.Disposable {
           (questId): ChangeNode => ({ kind: "quest", questId }),
         );
       if (node.kind === "quest") {
-        const left = leftOf(node.questId);
+        const left = proposals.leftOf(node.questId);
         return [
           ...proposals
             .open()
             .filter((change) => change.questId === node.questId)
             .map((change): ChangeNode => ({ kind: "file", changeId: change.id })),
           ...(left === undefined || left.generated === null ? [] : [{ kind: "generated", questId: node.questId } as const]),
+          ...(left === undefined || left.inCopy.length === 0 ? [] : [{ kind: "copy", questId: node.questId } as const]),
           ...(left === undefined || left.commits.length === 0 ? [] : [{ kind: "commits", questId: node.questId } as const]),
         ];
       }
@@ -134,6 +147,7 @@ export function registerChangesTree(review: Review): vscode.Disposable {
     getTreeItem(node) {
       if (node.kind === "quest") return questItem(node.questId);
       if (node.kind === "generated") return generatedItem(node.questId);
+      if (node.kind === "copy") return copyItem(node.questId);
       if (node.kind === "commits") return commitsItem(node.questId);
       const change = proposals.get(node.changeId);
       const hunk = node.kind === "hunk" ? change?.hunks.find(({ index }) => index === node.hunk) : undefined;

@@ -194,7 +194,7 @@ describe("interruptions", () => {
     const pids = workbench.hostPids();
     expect(pids.length).toBeGreaterThan(0);
     workbench.kill();
-    await until("every host has ended", () => pids.every((pid) => !isAlive(pid)), 20_000);
+    await until("every host has ended", () => pids.every((pid) => !isAlive(pid)));
   });
 });
 

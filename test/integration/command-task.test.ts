@@ -110,7 +110,11 @@ async function mendsAndTests(
   const inView = containment === "transactional";
   const { handlers, start, quest, cards, said } = await open(env);
   const id = await start();
-  await until("the task waits for the review", async () => (await quest(id)).waitingFor?.kind === "review");
+  await until("the task waits for the review", async () => {
+    const { status, waitingFor } = await quest(id);
+    if (status === "done" || status === "failed") throw new Error(`The task is ${status}: ${JSON.stringify(await cards(id))}`);
+    return waitingFor?.kind === "review";
+  });
   const waiting = await cards(id);
   expect(waiting.map(({ tool, status }) => [tool, status])).toEqual([
     ["run_command", "failure"],
@@ -147,6 +151,7 @@ async function mendsAndTests(
     const receipt = await handlers["receipts.get"]({ id: receiptId ?? "" }, call);
     if (receipt.actionName !== "run_command") continue;
     expect(receipt.riskTier).toBe("T2");
+    expect(receipt.outputs).toMatchObject({ workspace: expect.any(String) as string, network: "off" });
     expect(receipt.outputs).toMatchObject({ place, containment, ended: "exit", ...(inView ? { proposedTotal: 0 } : { changedTotal: 0 }) });
   }
   expect(await handlers["receipts.verify"]({}, call)).toMatchObject({ ok: true });

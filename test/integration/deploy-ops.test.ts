@@ -166,7 +166,7 @@ describe("deploy", () => {
     expect(shell.begun).toEqual([]);
     await fixture.tools.routing.health();
     expect(fixture.tools.routing.providers().find(({ id }) => id === "declared-commands")?.health.status).toBe("down");
-    expect((await fixture.tools.routing.doctor()).find(({ id }) => id === "settings-0")?.message).toMatch(expectedText);
+    expect((await fixture.tools.routing.doctor({})).find(({ id }) => id === "settings-deploy.yaml")?.message).toMatch(expectedText);
   });
 
   it("counts again at once when the file is corrected, however often it was asked meanwhile", async () => {

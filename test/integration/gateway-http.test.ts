@@ -32,10 +32,19 @@ const rpc = (method: string, params: unknown, token = server.token) =>
   post("/rpc", { jsonrpc: "2.0", id: 1, method, params }, token).then((answer) => answer.json());
 
 describe("the gateway", () => {
-  it("answers health.live without a token, and nothing else", async () => {
+  it("answers health.live and health.ready without a token, and nothing else", async () => {
     expect(await fetch(`${server.url}/health/live`).then((answer) => answer.json())).toEqual({ status: "alive" });
-    for (const path of ["/health/ready", "/openapi.json", "/system/status"])
-      expect((await fetch(`${server.url}${path}`)).status, path).toBe(401);
+    const ready = (await fetch(`${server.url}/health/ready`).then((answer) => answer.json())) as {
+      ready: boolean;
+      degradedReasons: string[];
+    };
+    expect(ready).toMatchObject({ ready: false, degradedReasons: [] });
+    const known = (await fetch(`${server.url}/health/ready`, { headers: { authorization: `Bearer ${server.token}` } }).then((answer) =>
+      answer.json(),
+    )) as { degradedReasons: string[] };
+    expect(known.degradedReasons).not.toEqual([]);
+    expect((await fetch(`${server.url}/health/ready`, { method: "POST" })).status).toBe(401);
+    for (const path of ["/openapi.json", "/system/status"]) expect((await fetch(`${server.url}${path}`)).status, path).toBe(401);
     expect((await post("/rpc", { jsonrpc: "2.0", id: 1, method: "host.info" }, null)).status).toBe(401);
     expect((await post("/rpc", { jsonrpc: "2.0", id: 1, method: "host.info" }, "wrong")).status).toBe(401);
   });

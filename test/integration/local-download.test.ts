@@ -11,7 +11,7 @@ import { freeBytes } from "../../agent-server/models/local/disk-space.ts";
 import { createFetch, download } from "../../agent-server/models/local/download.ts";
 import type { Local } from "../../agent-server/models/local/types.ts";
 import { hubFile } from "../../agent-server/models/local/model-files.ts";
-import { readCatalog } from "../../agent-server/models/local/catalog.ts";
+import { openCatalog } from "../../agent-server/models/local/catalog.ts";
 import { type FileServer, startFileServer } from "../support/models/file-server.ts";
 import { openLocal, prepareLocalModel } from "../support/models/local-models.ts";
 import { makeDataDir, offeredFile } from "../support/models/own-catalog.ts";
@@ -197,7 +197,7 @@ describe.skipIf(missing !== null)("a download of the local model", () => {
 
     /** By the file alone: the whole installer would not begin with so little. */
     function fetchFile(free: () => Promise<number>): Promise<void> {
-      const [hub] = readCatalog(join(dataDir, "../config"), dataDir).hub;
+      const [hub] = openCatalog(join(dataDir, "../config"), dataDir).catalog.hub;
       if (hub === undefined) throw new Error("the catalog has no model");
       return download(hubFile(hub), join(dataDir, "models", offeredFile), {
         signal: new AbortController().signal,

@@ -21,9 +21,9 @@ async function play(...options: Parameters<typeof playModelServer>): Promise<Pla
   return server;
 }
 
-function lookFor(servers: { port: number }[], configured: { name: string; baseUrl: string }[] = []): Servers {
+function lookFor(servers: { port: number }[], configured: { name: string; baseUrl: string }[] = [], timeoutMs = 30_000): Servers {
   const ports = servers.map(({ port }) => port);
-  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, timeoutMs: 400 });
+  return createServers({ gatedFetch: createGatedFetch({ env: {} }), configured: () => configured, ports, timeoutMs });
 }
 
 describe("model servers on this machine", () => {
@@ -101,7 +101,7 @@ describe("model servers on this machine", () => {
     open.push(...others);
     const garbage = await rawServer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
     const silent = await rawServer(() => undefined);
-    expect(await lookFor([...others, garbage, silent]).find(signal())).toEqual([]);
+    expect(await lookFor([...others, garbage, silent], [], 400).find(signal())).toEqual([]);
     for (const { asked } of others) {
       expect(asked.every(({ method, path }) => method === "GET" && path === "/v1/models")).toBe(true);
       expect(asked.length).toBeLessThanOrEqual(2);

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import * as z from "zod";
 import { intents } from "../../agent-server/contract/intent.ts";
 import { LancelotError } from "../../agent-server/contract/errors.ts";
-import { readCatalog } from "../../agent-server/models/local/catalog.ts";
+import { openCatalog } from "../../agent-server/models/local/catalog.ts";
 import type { Embedder } from "../../agent-server/models/local/embedding.ts";
 import { createVerifier } from "../../agent-server/models/local/verify.ts";
 import type { Provider } from "../../agent-server/models/providers/types.ts";
@@ -141,7 +141,7 @@ describe.skipIf(missing !== null)("the intent lane", () => {
 
   describe("over a folder of its own", () => {
     let folder: string;
-    const model = readCatalog(configDir, localDataDir).intent;
+    const model = openCatalog(configDir, localDataDir).catalog.intent;
     const file = () => join(folder, model?.file ?? "");
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), "lancelot-intent-"));

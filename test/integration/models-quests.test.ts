@@ -230,9 +230,11 @@ describe("a task", () => {
 
   it("is told once, in the chat, that router.yaml is broken", async () => {
     const server = await start(inOrder({ text: "ok" }));
-    const { send } = await open(work(server), "offline: nowhere\n");
-    const first = await send("Hello");
-    const again = await send("Hello again", first.questId);
+    const { send } = await open(work(server));
+    const { questId } = await send("Hello");
+    write("router.yaml", "retries: { base_seconds: 0 }\noffline: nowhere\n");
+    await send("Hello again", questId);
+    const again = await send("And again", questId);
     expect(notices(again.messages)).toEqual([
       expect.stringContaining("config/router.yaml in the data folder, line 2: offline must be one of local, wait"),
     ]);

@@ -354,6 +354,47 @@ describe("timeouts of router.yaml", () => {
   });
 });
 
+describe("a server that accepts a request and says nothing", () => {
+  const often = { limits: { progressMs: 20 } };
+  const waiting = (events: readonly ModelEvent[]) => events.flatMap((event) => (event.type === "waiting" ? [event] : []));
+
+  it("is named while it is waited for, and the owner's list goes on after it", async () => {
+    const silent = await start(() => ({ fault: "hang" }));
+    const other = await start(() => ({ text: "From the spare." }));
+    const made = fixtureOf(work(silent) + spare(other), {
+      router: "failover: [spare]\ntimeouts: { first_token_seconds: 0.4 }\nretries: { tries: 1 }\n",
+      ...often,
+    });
+    const { events, text } = await run(made);
+    expect(text).toBe("From the spare.");
+    const [first] = waiting(events);
+    expect(first).toMatchObject({ displayName: "Work", server: new URL(silent.url("anthropic")).host, limitMs: 400 });
+    expect(first?.elapsedMs).toBeGreaterThan(0);
+  });
+
+  it("ends with a next step where there is no other", async () => {
+    const silent = await start(() => ({ fault: "hang" }));
+    const made = fixtureOf(work(silent), { router: "timeouts: { first_token_seconds: 0.2 }\n" });
+    expect(await failure(run(made))).toMatchObject({ code: "unavailable", data: { reason: "timeout", action: "choose_model" } });
+    // A second silence would most likely be followed by a third.
+    expect(silent.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ["from the start", { fault: "hang" }],
+    ["in the middle", { text: "word ".repeat(30), fault: "hang_midway" }],
+  ] as const)("is left at once when the user stops the task: %s", async (_, turn) => {
+    const silent = await start(() => turn);
+    const made = fixtureOf(work(silent), often);
+    const stop = new AbortController();
+    const running = failure(run(made, stop.signal));
+    await silent.requested(1);
+    stop.abort();
+    expect((await running).code).toBe("cancelled");
+    await silent.closed(1);
+  });
+});
+
 describe("retries of router.yaml", () => {
   it("wait a random part of a time that doubles", async () => {
     const server = await start(inOrder({ fault: "http500" }));

@@ -373,9 +373,24 @@ describe("router.yaml while it is used", () => {
     expect(changes.length).toBeGreaterThanOrEqual(2);
   });
 
-  it("that is broken is said in the chat, in the state and in a receipt, once, and the shipped rules hold", async () => {
+  it("that was never valid sends nothing, because it may keep everything on this machine", async () => {
     const server = await start(inOrder({ text: "ok" }));
     const made = fixture(server, { router: "failover: [local]\noffline: nowhere\n" });
+    const error = await failure(made.models.routes().next(chat));
+    expect([error.code, error.message]).toEqual([
+      "unavailable",
+      expect.stringContaining("config/router.yaml in the data folder, line 2") as string,
+    ]);
+    expect(server.requests).toEqual([]);
+    made.writeRouter("offline: wait\n");
+    expect((await made.models.routes().next(chat)).model.notice).toBeUndefined();
+  });
+
+  it("that is broken is said in the chat, in the state and in a receipt, once, and its last valid rules hold", async () => {
+    const server = await start(inOrder({ text: "ok" }));
+    const made = fixture(server, { router: "failover: [local]\n" });
+    await made.models.routes().next(chat);
+    made.writeRouter("failover: [local]\noffline: nowhere\n");
     const route = await made.models.routes().next(chat);
     expect(route.model.notice).toContain("config/router.yaml in the data folder, line 2: offline must be one of local, wait");
     await ask(made.models, {}, undefined, { task: plan });

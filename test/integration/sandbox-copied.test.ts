@@ -110,6 +110,10 @@ describe.skipIf(noEngine !== null)(`a repository in a copy${noEngine === null ? 
       ]);
       const second = await run("cat node_modules/x/i.js b.log; git status --porcelain; git log --format=%s");
       expect(second).toMatchObject({ stdout: "1\nl\nSecond\nFirst\n", inCopy: [] });
+      // The user sees all that stays there, once for the task, until it is gone.
+      expect(tasks.rests.inCopy("q1")).toEqual(first.inCopy);
+      await run("rm b.log; echo 2 > node_modules/x/j.js");
+      expect(tasks.rests.inCopy("q1")).toEqual([{ name: "node_modules", created: 2, modified: 0, deleted: 0 }]);
       expect(readdirSync(fixture.path("node_modules"))).toEqual(["own"]);
       expect(describeOutcome(first)).toContain("node_modules (+1)");
     } finally {

@@ -288,7 +288,7 @@ describe("what stands in its way is said", () => {
         return {};
       },
       "unavailable",
-      "providers.anthropic.token_endpoint: must be https",
+      "providers.anthropic: token_endpoint must be https",
     ],
     [
       "a key that is none",

@@ -85,7 +85,10 @@ describe("run_command in a view of its task", () => {
     expect(card.proposed).toMatchObject({ total: 3 });
     expect(text).toContain("~ a.txt");
     const receipt = at.ledger.get(receiptId ?? "");
-    expect(receipt).toMatchObject({ status: "success", outputs: { containment: "transactional", proposedTotal: 3 } });
+    expect(receipt).toMatchObject({
+      status: "success",
+      outputs: { containment: "transactional", network: "off", workspace: expect.any(String) as string, proposedTotal: 3 },
+    });
     expect(pending().every((change) => change.receiptId === receiptId)).toBe(true);
   });
 

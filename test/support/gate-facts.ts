@@ -7,6 +7,7 @@ const harmless: CommandJudgment = {
   rules: [{ id: "command.harmless", source: "policy", message: "It only looks." }],
   alternatives: [],
   scope: "harmless",
+  programs: [],
   tags: ["read"],
   parts: [],
   code: [],

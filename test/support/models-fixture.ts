@@ -137,6 +137,7 @@ export function localIn(state: Partial<LocalModel>): NonNullable<ModelsDeps["loc
     download: () => Promise.resolve(model),
     cancelDownload: () => model,
     load: () => Promise.resolve(model),
+    catalogProblem: () => null,
     unload: () => Promise.resolve(model),
     remove: () => Promise.resolve(model),
     degraded: () => null,

@@ -53,6 +53,10 @@ function cases(expect: PathVerdict, rows: readonly Row[]): PathCase[] {
   return rows.map(([input, why, display]) => ({ input, expect, why, ...(display === undefined ? {} : { display }) }));
 }
 
+const ci = (path: string): Row => [path, "a file that a build server obeys"];
+const secretName = (path: string): Row => [path, "a data file called after what it holds"];
+const ordinary = (path: string): Row => [path, "a template, an encrypted file, a text or a source with such a word in its name"];
+
 function refused(rule: string, rows: readonly Row[]): PathCase[] {
   return rows.map(([input, why]) => ({ input, expect: "refused", rule, why }));
 }
@@ -122,6 +126,24 @@ export const pathCases: readonly PathCase[] = [
     ["src/environment.ts", "a source about environments"],
     ["secrets.ts", "a source about secrets"],
     ["secrets.example.yml", "a template of a secrets file"],
+    ...[
+      "secret.example.yml",
+      "secrets.yaml.example",
+      "app-secrets.sample.json",
+      "secrets.template.toml",
+      "secrets.yml.dist",
+      "secrets.schema.json",
+    ].map(ordinary),
+    ...["secrets.enc.yaml", "sealed-secrets.yaml", "external-secrets.yml", "chart/templates/secret.yaml", "example.secrets.yml"].map(
+      ordinary,
+    ),
+    ...["secret.ts", "secrets.py", "secret.go", "app-secrets.tf", "secrets.md", "secret-store.rs", "secretary.json", "secretions.yaml"].map(
+      ordinary,
+    ),
+    ...["credentials.py", "credentials.example.json", "app-credentials.sample.yml", "credential-helper.sh", "secrets/README.md"].map(
+      ordinary,
+    ),
+    ...["docs/ci.md", ".github/CODEOWNERS", "azure.yml", "src/buildspec.ts", "jenkins.md", "drone.yml"].map(ordinary),
     ["id_rsa.pub", "a public key"],
     ["id_rsa.test.ts", "a test about keys"],
     ["credentials.md", "a text about credentials"],
@@ -139,7 +161,6 @@ export const pathCases: readonly PathCase[] = [
     ["forms/credentials.json", "a JSON file that holds no credential"],
     [".gitignore", "git's ignore file"],
     [".gitattributes", "git's attributes"],
-    [".github/workflows/ci.yml", "a workflow"],
     [".vscode/words.code-snippets", "snippets run nothing"],
     ["AGENTS.md", "instructions for agents"],
     ["mcp.md", "a text about servers"],
@@ -147,6 +168,50 @@ export const pathCases: readonly PathCase[] = [
     ["hard-link.txt", "a hard link to a secret: no path tells, so this is not caught", "hard-link.txt"],
   ]),
   ...cases("secret", [
+    ...[
+      "secret.yml",
+      "secret.yaml",
+      "secrets.yaml",
+      "secrets.yml",
+      "secret.json",
+      "secrets.json",
+      "secrets.toml",
+      "secret.toml",
+      "secrets.ini",
+    ].map(secretName),
+    ...[
+      "secrets.properties",
+      "secret.txt",
+      "secrets.xml",
+      "secrets.csv",
+      "secrets.conf",
+      "secrets.tfvars",
+      ".secrets",
+      ".secret",
+      ".secrets.yml",
+    ].map(secretName),
+    ...[
+      "app-secrets.yaml",
+      "app_secrets.json",
+      "app.secrets.json",
+      "k8s/db-secret.yml",
+      "secrets.prod.yaml",
+      "secrets-dev.json",
+      "secret_ci.toml",
+    ].map(secretName),
+    ...[".streamlit/secrets.toml", "Secrets.YAML", "SECRET.yml", "secret.yml~", "secrets.yaml.bak", "config/Secret.Production.yml"].map(
+      secretName,
+    ),
+    ...[
+      "credentials.yml",
+      "credential.yml",
+      "credentials.toml",
+      "credentials.txt",
+      "app-credentials.json",
+      "db_credentials.ini",
+      ".credentials",
+    ].map(secretName),
+    ...["credentials.prod.json", ".credentials.json", "aws-credentials.csv"].map(secretName),
     [".env", "the environment file"],
     ["./.env", "with a leading dot"],
     ["src/../.env", "by a detour"],
@@ -229,6 +294,34 @@ export const pathCases: readonly PathCase[] = [
     ["link-root/etc/shadow", "the system's passwords through a link"],
   ]),
   ...cases("protected", [
+    ...[".github/workflows/ci.yml", ".github/actions/x/action.yml", ".gitlab-ci.yml", ".gitlab-ci.local.yml", "ci/build.gitlab-ci.yml"].map(
+      ci,
+    ),
+    ...[
+      ".circleci/config.yml",
+      "Jenkinsfile",
+      "jenkinsfile.release",
+      "deploy.Jenkinsfile",
+      "azure-pipelines.yml",
+      "azure-pipelines-pr.yaml",
+    ].map(ci),
+    ...[".azuredevops/x.yml", ".drone.yml", ".drone.star", ".woodpecker/test.yaml", ".woodpecker.yml", "bitbucket-pipelines.yml"].map(ci),
+    ...[
+      ".travis.yml",
+      "appveyor.yml",
+      ".appveyor.yml",
+      ".buildkite/pipeline.yml",
+      ".forgejo/workflows/a.yml",
+      ".gitea/workflows/a.yml",
+    ].map(ci),
+    ...[
+      ".cirrus.yml",
+      ".semaphore/semaphore.yml",
+      ".teamcity/settings.kts",
+      "cloudbuild.yaml",
+      "buildspec.yml",
+      "packages/a/.GitHub/Workflows/x.yml",
+    ].map(ci),
     [".git", "git's folder"],
     [".git/config", "git's settings"],
     [".GIT/config", "git's settings in capitals"],

@@ -81,8 +81,11 @@ const parts = {
   browser: () => inWorkbench("browser"),
 };
 
-/** Every part, in lanes that run side by side: engines and models wait a lot, and so do the editor and its browser. */
-const usualLanes = [["unit", "local-models"], ["editor", "browser", "views"], ["checks", "serial"], ["integration"]];
+/**
+ * Every part, in lanes that run side by side: engines and models wait a lot, and so do the editor and its browser. On two cores, more lanes
+ * would only wait for each other.
+ */
+const usualLanes = [["unit", "local-models"], ["editor", "browser", "views", "checks", "serial"], ["integration"]];
 const soakLanes = [["unit", "integration", "views", "serial", "local-models"]];
 
 async function runInOrder(names) {

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../shared/components.tsx";
 import { count, t } from "../shared/l10n.ts";
-import { MessageView } from "./message.tsx";
+import { GuardedMessage } from "./message.tsx";
 import type { Chat } from "./chat-state.ts";
 import { earlierCount, isAtEnd, windowSize } from "./message-window.ts";
 
@@ -84,7 +84,7 @@ export function MessageList({ chat, children }: { chat: Chat; children: Componen
             </div>
           )}
           {messages.slice(earlier).map((message) => (
-            <MessageView key={message.peek().id} message={message} chat={chat} />
+            <GuardedMessage key={message.peek().id} message={message} chat={chat} />
           ))}
           {children}
         </div>

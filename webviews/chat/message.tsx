@@ -1,6 +1,7 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { flushSync, memo } from "preact/compat";
+import { useErrorBoundary } from "preact/hooks";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
@@ -156,3 +157,19 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
     </article>
   );
 });
+
+/** A message that cannot be drawn shows as plain text, and the other messages stay. */
+export function GuardedMessage({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element {
+  const [failure] = useErrorBoundary();
+  if (failure === undefined) return <MessageView message={message} chat={chat} />;
+  const text = message.value.parts.map((part) => ("text" in part ? part.text : "")).join("\n");
+  return (
+    <article class="message assistant unreadable">
+      <div class="notice warning" role="note">
+        <Icon name="warning" />
+        <div class="notice-text">{t("This message could not be formatted.")}</div>
+      </div>
+      <pre>{text}</pre>
+    </article>
+  );
+}

@@ -23,7 +23,7 @@ export function groupsText(groups: readonly GeneratedGroup[]): string {
   return [...texts, ...(more > 0 ? [count(more, "{0} more folder", "{0} more folders")] : [])].join(", ");
 }
 
-/** What the task has besides its proposed changes: generated files, which the user applies or discards, and commits. */
+/** What the task has besides its proposed changes: generated files, which the user applies or discards, files of its copy, and commits. */
 export function TaskLeftRow({ chat }: { chat: Chat }): JSX.Element | null {
   const questId = chat.conversation.questId.value;
   const generation = chat.store.generation.value;
@@ -41,7 +41,8 @@ export function TaskLeftRow({ chat }: { chat: Chat }): JSX.Element | null {
       .catch((error: unknown) => (isCancelled(error) ? undefined : setProblem(problemOf(error))));
     return () => asked.abort();
   }, [questId, generation, chat]);
-  if (questId === null || left === undefined || (left.generated === null && left.commits.length === 0 && problem === null)) return null;
+  if (questId === null || left === undefined) return null;
+  if (left.generated === null && left.commits.length === 0 && left.inCopy.length === 0 && problem === null) return null;
   const decide = (decision: "accept" | "reject"): void => {
     setBusy(true);
     setProblem(null);
@@ -52,8 +53,19 @@ export function TaskLeftRow({ chat }: { chat: Chat }): JSX.Element | null {
       .finally(() => setBusy(false));
   };
   return (
-    <section class="task-left" aria-label={t("Not in your workspace yet")}>
+    <section class="task-left" aria-label={t("Not in your workspace")}>
       {left.generated !== null && <GeneratedRow generated={left.generated} busy={busy} decide={decide} />}
+      {left.inCopy.length > 0 && (
+        <div class="task-left-row" data-testid="in-copy">
+          <Icon name="package" />
+          <span
+            class="task-left-text"
+            title={t("Files that git ignores or that are too large. Later commands of the task use them; they never reach your workspace.")}
+          >
+            {t("Stays in the container's copy: {0}", groupsText(left.inCopy))}
+          </span>
+        </div>
+      )}
       {left.commits.length > 0 && (
         <div class="task-left-row" data-testid="task-commits">
           <Icon name="git-commit" />

@@ -180,6 +180,8 @@ export function createStore(bridge: Bridge): Store {
       case "providers":
       case "memory":
         return; // Handled by the War Room panels.
+      case "configuration":
+        return; // The extension notifies the user.
     }
   }
 

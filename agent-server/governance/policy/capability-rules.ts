@@ -1,5 +1,5 @@
 import type { Tag } from "../action-vocabulary.ts";
-import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+import { policyFinding, askOwner, boundedScope, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 import { assessPaths, namedPaths } from "./file-rules.ts";
 import { assessCommand } from "./shell-rules.ts";
 
@@ -14,7 +14,7 @@ export const assessScaffold: PolicyRule = (intent, _base, facts) => {
 export const assessDeployment: PolicyRule = (intent, base, facts) => {
   const target = textArgument(intent, "target") ?? "default";
   const common = policyFinding({
-    scope: target.slice(0, 100),
+    scope: boundedScope(target),
     alternatives:
       intent.action === "deploy"
         ? ["Build and test, and let the owner deploy.", "Give the owner the exact command."]
@@ -97,7 +97,7 @@ export const assessSkill: PolicyRule = (intent, base, facts) => {
 /** Policy for messages to people. */
 export const assessConnector: PolicyRule = (intent) => {
   const connector = textArgument(intent, "connector") ?? textArgument(intent, "name") ?? "any";
-  return policyFinding({ scope: connector.slice(0, 100), alternatives: ["Draft the message and let the owner send it."] });
+  return policyFinding({ scope: boundedScope(connector), alternatives: ["Draft the message and let the owner send it."] });
 };
 
 /** Policy for actions inside the quest: its plan, questions, proposals. */

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { isLoopbackHost, reachOf, type Redactor } from "../../security/security.ts";
 import type { NetworkJudgment, NetworkUse } from "../decision-facts.ts";
 import type { NetworkService } from "./network-needs.ts";
+import { checkOwnerValue, createOwnerFile, type OwnerFileState, parseOwnerYaml } from "../../owner-file.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 /** A host, or `*.` followed by a host, with DNS labels. */
@@ -26,6 +27,7 @@ const NetworkTable = z.strictObject({
     )
     .default([]),
 });
+type NetworkTable = z.infer<typeof NetworkTable>;
 
 export interface NetworkPolicy {
   /**
@@ -33,9 +35,9 @@ export interface NetworkPolicy {
    * @param approved hosts that the owner approved for one command, in place of the allowlist; absent or null for the allowlist
    */
   readonly judge: (url: string, use: NetworkUse, approved?: readonly string[] | null) => NetworkJudgment;
-  /** Services that programs use; those of the owner's file come first. */
+  /** Services that programs use; those of the owner's file come first. None while the tables are unusable. */
   readonly services: readonly NetworkService[];
-  /** SHA-256 of the loaded tables. */
+  /** SHA-256 of the current tables. */
   readonly version: string;
   /** Why the tables are unusable; then every host is denied. */
   readonly problem: string | null;
@@ -43,8 +45,17 @@ export interface NetworkPolicy {
 
 const maxUrl = 8192;
 
+/** The allowlist at one moment. */
+interface Lists {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  readonly services: readonly NetworkService[];
+  readonly version: string;
+  readonly problem: string | null;
+}
+
 /**
- * The host allowlist: the shipped `network.yaml` plus the owner's, read once. An unusable file denies every host.
+ * The host allowlist: the shipped `network.yaml`, read once, plus the owner's, read again when it changes. An unusable file denies every host.
  * @param deps.enabled the TOOLS_NETWORK flag, read each time.
  */
 export function createNetworkPolicy(deps: {
@@ -53,28 +64,21 @@ export function createNetworkPolicy(deps: {
   enabled: () => boolean;
   redactor: Redactor;
 }): NetworkPolicy {
-  const allow: string[] = [];
-  const deny: string[] = [];
-  const services: NetworkService[] = [];
-  const digest = createHash("sha256");
-  let problem: string | null = null;
-  for (const { file, label, required } of [
-    { file: join(deps.configDir, "network.yaml"), label: "config/network.yaml", required: true },
-    { file: join(deps.dataDir, "config", "network.yaml"), label: "your config/network.yaml", required: false },
-  ]) {
-    try {
-      const text = readFileSync(file, "utf8");
-      digest.update(text);
-      const table = NetworkTable.parse(parseShipped(text).value);
-      allow.push(...table.allow);
-      deny.push(...table.deny);
-      services.unshift(...table.services);
-    } catch (error) {
-      if (!required && (error as { code?: string }).code === "ENOENT") continue;
-      problem = `The allowlist (${label}) is invalid, so every host is denied. Correct the file: ${errorMessage(error)}`;
-    }
-  }
-  const version = digest.digest("hex");
+  const shipped = readShipped(deps.configDir);
+  const file = createOwnerFile({
+    dataDir: deps.dataDir,
+    name: "network.yaml",
+    parse(text): { text: string; table: NetworkTable } {
+      const { value, lineOf } = parseOwnerYaml(text);
+      return { text, table: checkOwnerValue(NetworkTable, Object.keys(value).length === 0 ? { version: 1 } : value, lineOf) };
+    },
+  });
+  let known: { state: object; lists: Lists } | null = null;
+  const lists = (): Lists => {
+    const state = file.read();
+    if (known?.state !== state) known = { state, lists: combine(shipped, state) };
+    return known.lists;
+  };
 
   function denial(id: string, message: string, host: string, ...alternatives: string[]): NetworkJudgment {
     return {
@@ -86,12 +90,17 @@ export function createNetworkPolicy(deps: {
   }
 
   return {
-    version,
-    services,
+    get version() {
+      return lists().version;
+    },
+    get services() {
+      return lists().services;
+    },
     get problem() {
-      return problem;
+      return lists().problem;
     },
     judge(text, use, approved = null) {
+      const { allow, deny, problem } = lists();
       if (problem !== null) return denial("table-failed", problem, "");
       if (!deps.enabled()) {
         return denial(
@@ -166,7 +175,33 @@ function decoded(text: string): string {
   }
 }
 
-function errorMessage(error: unknown): string {
-  if (error instanceof z.ZodError) return z.prettifyError(error);
-  return error instanceof Error ? error.message : String(error);
+type Shipped = { text: string; table: NetworkTable } | { problem: string };
+
+function readShipped(configDir: string): Shipped {
+  try {
+    const text = readFileSync(join(configDir, "network.yaml"), "utf8");
+    return { text, table: NetworkTable.parse(parseShipped(text).value) };
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : String(error);
+    return { problem: `The allowlist (config/network.yaml) is invalid, so every host is denied. Correct the file: ${reason}` };
+  }
+}
+
+function combine(shipped: Shipped, owner: OwnerFileState<{ text: string; table: NetworkTable }>): Lists {
+  const none = { allow: [], deny: [], services: [] };
+  if ("problem" in shipped) return { ...none, version: hash("sha256", "", "hex"), problem: shipped.problem };
+  if (owner.problem !== null)
+    return {
+      ...none,
+      version: hash("sha256", `${shipped.text}\0invalid`, "hex"),
+      problem: `${owner.problem} Every host is denied until you correct it.`,
+    };
+  const own = owner.value?.table;
+  return {
+    allow: [...shipped.table.allow, ...(own?.allow ?? [])],
+    deny: [...shipped.table.deny, ...(own?.deny ?? [])],
+    services: [...(own?.services ?? []), ...shipped.table.services],
+    version: hash("sha256", `${shipped.text}${owner.value?.text ?? ""}`, "hex"),
+    problem: null,
+  };
 }

@@ -66,7 +66,8 @@ export function parsePathRules(text: string): PathRules {
   let table: z.output<typeof PathTable>;
   let shipped: boolean;
   try {
-    const parsed = parseShipped(text);
+    // The table may repeat a list by an alias.
+    const parsed = parseShipped(text, 10);
     shipped = parsed.shipped;
     table = PathTable.parse(parsed.value);
   } catch (error) {

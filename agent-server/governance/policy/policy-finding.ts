@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Tier } from "../../contract/common.ts";
 import type { Decision, Intent, Rule } from "../../contract/governance.ts";
 import type { DecisionFacts } from "../decision-facts.ts";
@@ -61,6 +62,13 @@ export function denial(
   more: { tier?: Tier; riskLevel?: Decision["riskLevel"] } = {},
 ): Denial {
   return { tier: more.tier ?? "T3", riskLevel: more.riskLevel ?? "high", rules: [rule(id, message)], alternatives };
+}
+
+const maxScope = 120;
+
+/** A scope of bounded length. Long ones end in a hash, so that two of them are never the same by their beginning. */
+export function boundedScope(text: string): string {
+  return text.length <= maxScope ? text : `${text.slice(0, maxScope - 18)}… ${hash("sha256", text).slice(0, 16)}`;
 }
 
 /** The alternative when only the owner can help. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Intent } from "../../contract/governance.ts";
 import type { DecisionFacts } from "../decision-facts.ts";
-import { policyFinding, type PolicyFinding, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+import { boundedScope, policyFinding, type PolicyFinding, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 import { assessPaths, namedPaths } from "./file-rules.ts";
 
 /** Arguments that name a git object and are passed on git's command line. */
@@ -74,7 +74,7 @@ function push(intent: Intent, facts: DecisionFacts): PolicyFinding {
       network?.verdict === "deny"
         ? { tier: "T3", riskLevel: "high", rules: [network.rule], alternatives: network.alternatives }
         : (folder?.denial ?? null),
-    scope: `remote:${remote}`.slice(0, 100),
+    scope: boundedScope(`remote:${remote}`),
     tags: [...(force ? (["history", "destroy"] as const) : []), ...(folder?.tags ?? [])],
     riskLevel: force ? "critical" : "high",
     raises: [...raises, ...(folder?.raises ?? [])],

@@ -1,6 +1,6 @@
 import type { Intent } from "../../contract/governance.ts";
 import { CommandPlace } from "../../contract/providers.ts";
-import { policyFinding, askOwner, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
+import { policyFinding, askOwner, boundedScope, type PolicyRule, denial, rule, textArgument } from "./policy-finding.ts";
 
 const places: ReadonlySet<string> = new Set(CommandPlace.options);
 const hostRule = rule("command.host", "Runs on this machine without a sandbox, with your access rights. This requires approval.");
@@ -63,18 +63,26 @@ export const assessCommand: PolicyRule = (intent, _base, facts) => {
   const onHost = place === "host";
   // Success in a sandbox says nothing about this machine, so each has a separate trust scope.
   const networked = intent.args["network"] !== undefined && intent.args["network"] !== false;
-  const scope = `${onHost ? "host." : ""}${networked ? "network." : ""}${judgment.scope}`;
+  const contained = isContained(intent.args["containment"]);
+  const hosts = hostsOf(intent);
+  const scope = boundedScope(
+    [onHost ? "host." : "", networked ? "network." : "", contained ? "contained" : judgment.scope]
+      .concat(
+        judgment.programs.length === 0 ? "" : ` (${judgment.programs.join(", ")})`,
+        hosts === null ? "" : ` → ${hosts.toSorted().join(", ")}`,
+      )
+      .join(""),
+  );
   const tags: typeof judgment.tags = networked && !judgment.tags.includes("network") ? [...judgment.tags, "network"] : judgment.tags;
   const common = { scope, tags, alternatives: alternatives.length > 0 ? alternatives : [askOwner], riskLevel };
   if (judgment.verdict === "deny")
     return policyFinding({ ...common, denial: { tier: judgment.tier, riskLevel, rules, alternatives: common.alternatives } });
-  const hosts = hostsOf(intent);
   const unlisted = (hosts ?? []).filter((host) => facts.network(`https://${host}/`, "write").verdict === "deny");
   const network = networked ? [networkRule(hosts, unlisted)] : [];
   // Containment is the boundary: what the command does in its view is judged when it reaches the workspace. What it sends is not.
-  if (isContained(intent.args["containment"]) && !(networked && judgment.verdict === "ask" && judgment.tier === "T3"))
+  if (contained && !(networked && judgment.verdict === "ask" && judgment.tier === "T3"))
     return policyFinding({
-      ...{ scope: networked ? "network.contained" : "contained", tags: networked ? tags : ["shell"], alternatives: common.alternatives },
+      ...{ scope, tags: networked ? tags : ["shell"], alternatives: common.alternatives },
       ...(unlisted.length > 0 ? { raises: network } : networked ? { asks: network } : { notes: [containedRule] }),
     });
   if (onHost) {

@@ -32,6 +32,14 @@ export interface Place {
 
 const start: Place = { line: 1, column: 1 };
 
+/**
+ * Control characters, marks that reverse the reading order, and characters that show nothing. Joiners (U+200C, U+200D) and variation
+ * selectors are left out: several scripts and emoji need them.
+ */
+const invisible =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
 /** Parses a text as a soul. Never throws; errors are in `issues`. */
 export function readSoul(yaml: string): ReadSoul {
   const refusal = refuse(yaml);
@@ -71,9 +79,7 @@ function refuse(yaml: string): SoulIssue | null {
   if (!yaml.isWellFormed() || yaml.includes("\uFFFD")) {
     return critical("The text contains invalid UTF-8 characters. Save it as UTF-8.", placeAt(yaml, Math.max(0, yaml.indexOf("\uFFFD"))));
   }
-  // Other control characters, and marks that reverse the reading order.
-  // oxlint-disable-next-line no-control-regex
-  const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2060]/.exec(yaml);
+  const control = invisible.exec(yaml);
   if (control !== null) return critical("The text contains an invisible control character here. Remove it.", placeAt(yaml, control.index));
   if (/\r(?!\n)/.test(yaml))
     return critical("A line ends with a bare carriage return. Use LF or CRLF line endings.", placeAt(yaml, yaml.search(/\r(?!\n)/)));
@@ -165,6 +171,9 @@ function forbiddenNodes(source: Document.Parsed, at: (offset: number | undefined
       report("The text is nested too deeply here.", node as Node);
       return visit.BREAK;
     }
+    // A quoted text can hold what `refuse` does not see: "\\u200b" and other escapes.
+    if (isScalar(node) && typeof node.value === "string" && invisible.test(node.value))
+      report("The value contains an invisible control character. Remove it.", node);
     if (isAlias(node)) report("Aliases (*name) are not allowed in a soul. Repeat the value.", node);
     else if (isMap(node)) {
       const seen = new Set<string>();

@@ -6,6 +6,11 @@ import { covers, type SoulTerms, wordsOf } from "./soul-terms.ts";
 /** The approval channels. */
 const channels = ["war_room", "chat", "notification", "terminal"];
 const escalations = ["skip_and_log", "stop_task"];
+/** Escalations that ask for an approval nobody gave. No code honors them, but a constitution must not promise them. */
+const approving = /approv|allow|accept|grant|permit|proceed|consent|confirm|agree|execute|run|^(?:yes|ok|go)$/i;
+/** A text that shows something: a letter or digit that is not one of the invisible ones (fillers, joiners). */
+const visible = /(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]/u;
+const isBlank = (text: string): boolean => !visible.test(text);
 
 // The invariants are published, so their terms are code and not an editable table.
 const deleting = /^(?:delet|destroy|destruct|drop|remov|eras|wip(?:e|ing)|purg|unlink)/;
@@ -57,6 +62,15 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
     issues.push({ rule, severity, message, ...place });
   };
 
+  for (const name of ["mission", "allegiance"]) {
+    const text = raw[name];
+    // An empty text is a schema error already.
+    if (typeof text === "string" && text !== "" && isBlank(text))
+      add("blank_text", "critical", [name], `"${name}" is blank. It leads every prompt, so it must say something.`);
+  }
+  for (const path of blankEntries(raw))
+    add("blank_text", "warning", path, "This entry is blank and has no effect. Write it out or remove it.");
+
   for (const { what, word, subject } of mandatoryApprovals) {
     const named = requires.some(({ text }) => everything.has(wordsOf(text).join("_")) || wordsOf(text).some((one) => word.test(one)));
     const covered = terms === undefined || requires.some(({ text }) => requiresApproval(terms, text, subject));
@@ -101,7 +115,7 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
 
   const approval = mapAt(raw, "approval_rules");
   const asked = textsAt(approval, "channels");
-  if (asked.every(({ text }) => text.trim() === "")) {
+  if (asked.every(({ text }) => isBlank(text))) {
     add(
       "approval_channels_required",
       "critical",
@@ -110,12 +124,12 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
     );
   }
 
-  if (textsAt(raw, "memory_ethics").length === 0) {
+  if (textsAt(raw, "memory_ethics").every(({ text }) => isBlank(text))) {
     add("memory_ethics_required", "warning", ["memory_ethics"], "memory_ethics should say what memory must not store.");
   }
 
   for (const { text, index } of asked) {
-    if (text.trim() === "" || channels.includes(text)) continue;
+    if (isBlank(text) || channels.includes(text)) continue;
     add(
       "unknown_term",
       "warning",
@@ -124,7 +138,14 @@ export function lintRead(soul: ReadSoul, terms?: SoulTerms): SoulIssue[] {
     );
   }
   const escalation = approval?.["escalation_on_timeout"];
-  if (typeof escalation === "string" && !escalations.includes(escalation)) {
+  if (typeof escalation === "string" && approving.test(escalation)) {
+    add(
+      "no_approval_by_timeout",
+      "critical",
+      ["approval_rules", "escalation_on_timeout"],
+      `"${escalation}" would approve without an answer. Only you can approve. Use ${escalations.join(" or ")}.`,
+    );
+  } else if (typeof escalation === "string" && !escalations.includes(escalation)) {
     add(
       "unknown_term",
       "warning",
@@ -148,6 +169,7 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
     issues.push({ rule: "unknown_term", severity: "warning", message, ...soul.placeOf(path) });
   const posture = mapAt(raw, "autonomy_posture");
   for (const { text, index } of textsAt(posture, "allowed_autonomous")) {
+    if (isBlank(text)) continue;
     if (terms.autonomousCoverage(text) !== null) continue;
     report(
       ["autonomy_posture", "allowed_autonomous", index],
@@ -155,6 +177,7 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
     );
   }
   for (const { text, index } of textsAt(posture, "requires_approval")) {
+    if (isBlank(text)) continue;
     if (terms.approvalCoverage(text) !== null) continue;
     report(["autonomy_posture", "requires_approval", index], `"${text}" matches no action, so it has no effect.`);
   }
@@ -167,16 +190,27 @@ function unknownTerms(soul: ReadSoul, raw: Readonly<Record<string, unknown>>, te
     const appliesTo = fields["applies_to"];
     if (fields["enforced"] === false || typeof name !== "string") continue;
     if (!Array.isArray(appliesTo)) {
-      if (terms.approvalCoverage(name) === null)
+      if (!isBlank(name) && terms.approvalCoverage(name) === null)
         report(["risk_rules", index, "name"], `"${name}" matches no action, so the rule has no effect. Name the actions in applies_to.`);
       continue;
     }
     for (const { text, index: at } of textsAt(fields, "applies_to")) {
-      if (terms.approvalCoverage(text) === null)
+      if (!isBlank(text) && terms.approvalCoverage(text) === null)
         report(["risk_rules", index, "applies_to", at], `"${text}" matches no action, so it has no effect.`);
     }
   }
   return issues;
+}
+
+/** Places of list entries and rule names that show nothing. */
+function blankEntries(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
+  if (typeof value === "string") {
+    const isEntry = typeof path.at(-1) === "number" || (path[0] === "risk_rules" && path.at(-1) === "name");
+    return isEntry && value !== "" && isBlank(value) ? [[...path]] : [];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  const parts: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return parts.flatMap(([key, part]) => blankEntries(part, [...path, key]));
 }
 
 function mapAt(of: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> | null {

@@ -71,12 +71,14 @@ export function createSoulProposals(deps: {
     );
   }
 
-  function requireValid(yaml: string, what: string): SoulIssue[] {
+  /** A text that is not a sound soul is never stored as a proposal: the owner would only be asked about what cannot be approved. */
+  function requireValid(yaml: string, what: "proposed" | "approved" | "activated"): SoulIssue[] {
     const issues = lint(yaml);
     const refusal = issues.find((issue) => issue.severity === "critical");
     if (refusal !== undefined) {
       const where = refusal.line === undefined ? "" : ` (line ${refusal.line})`;
-      throw new LancelotError("conflict", `The proposal cannot be ${what}${where}: ${refusal.message}`, { data: { issues } });
+      const code = what === "proposed" ? "invalid_params" : "conflict";
+      throw new LancelotError(code, `The proposal cannot be ${what}${where}: ${refusal.message}`, { data: { issues } });
     }
     return issues;
   }
@@ -132,7 +134,7 @@ export function createSoulProposals(deps: {
       if (secret !== undefined) throw new LancelotError("invalid_params", `The soul contains a secret (${secret.kind}). Remove it.`);
       if (cleanReason === "") throw new LancelotError("invalid_params", "Give a reason for the change.");
       const base = requireBase();
-      const issues = lint(yaml);
+      const issues = requireValid(yaml, "proposed");
       return storage.transaction(() => {
         const open = proposals.list({ status: ["pending", "approved"], limit: 1000 }).map((one) => one.proposal);
         const toVersion = deps.nextVersion();

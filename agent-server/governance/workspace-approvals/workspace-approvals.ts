@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Emit } from "../../contract/events.ts";
 import { type Approval, type ApprovalRule, ApprovalScope, type Decision, type Intent, type Rule } from "../../contract/governance.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
-import type { Storage } from "../../storage/storage.ts";
+import { createClock, type Storage } from "../../storage/storage.ts";
 import type { CodeFingerprint } from "../code-fingerprint.ts";
 import { type ApprovalRuleStore, createApprovalRuleStore, type StoredRule } from "./approval-rule-store.ts";
 import { type ScopeContext, scopeCovers, scopesOf, type StoredScope } from "./approval-scope.ts";
@@ -42,6 +42,7 @@ export function createWorkspaceApprovals(deps: {
 }): WorkspaceApprovals {
   const { storage, ledger, context, emit } = deps;
   const store: ApprovalRuleStore = createApprovalRuleStore(storage, context?.workspace ?? "");
+  const clock = createClock({ storage, now: deps.now });
   const time = (offset = 0): string => new Date(deps.now() + offset).toISOString();
 
   /** Writes a receipt inside the running transaction, so that a rollback removes it too. */
@@ -62,10 +63,13 @@ export function createWorkspaceApprovals(deps: {
     const all = store.list();
     const ended = all.filter((rule) => lastUse(rule) <= deps.now() - unusedMs);
     if (ended.length === 0) return all;
+    const left = all.filter((rule) => !ended.includes(rule));
+    // With a clock that jumped, an unused approval is not applied, but it is not lost either.
+    if (!clock.mayRemove(unusedMs / dayMs)) return left;
     storage.transaction(() => {
       for (const rule of ended) if (store.end(rule.id, time())) record("approval.rule.expire", rule, null);
     });
-    return all.filter((rule) => !ended.includes(rule));
+    return left;
   }
 
   return {

@@ -8,7 +8,7 @@ import type { Contexts } from "../compiled-context-store.ts";
 import type { MemorySearch } from "../item-types.ts";
 import type { CompileQuery, MemoryDeps } from "../types.ts";
 import type { MemorySettings } from "../memory-settings.ts";
-import { byPlace, createWorkingCandidates, retrieve, scoreFor } from "./prompt-candidates.ts";
+import { byPlace, createWorkingCandidates, isRequest, retrieve, scoreFor } from "./prompt-candidates.ts";
 import { type Content, dataLines, dataParts, render, renderSmall } from "./render-context.ts";
 import type { SecurityFilter } from "./security-filter.ts";
 import { coreContent, fitWhole, selectData } from "./data-selection.ts";
@@ -52,6 +52,8 @@ const smallTokens = 200;
 /** Characters of the objective in a stored context and its receipt. */
 const keptObjective = 2_000;
 const receiptObjective = 500;
+/** Most included and most excluded items that the receipt names; the numbers are of all. */
+const maxReceiptItems = 50;
 /** The fraction of retrieved tokens in crusader mode. */
 const crusaderShare = 0.5;
 
@@ -75,6 +77,7 @@ export function createCompiler(deps: CompilerDeps): Compiler {
       core,
       limits,
       minimalScore: scoreFor(query.objective, minimalScore),
+      mentions: isRequest(query.objective),
       filter,
       estimateTokens,
     });
@@ -123,6 +126,8 @@ export function createCompiler(deps: CompilerDeps): Compiler {
             breakdown,
             included: includedItemIds.length,
             excluded: excluded.length,
+            includedIds: includedItemIds.slice(0, maxReceiptItems),
+            excludedItems: excluded.slice(0, maxReceiptItems).map(({ id, reason }) => ({ id, reason })),
             sha256: hash("sha256", renderedPrompt, "hex"),
           },
         },

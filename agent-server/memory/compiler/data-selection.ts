@@ -18,6 +18,8 @@ export interface DataSelectionRequest {
   readonly limits: Limits;
   /** Search results below this score do not answer the objective. */
   readonly minimalScore: number;
+  /** True for a request, which may name a thing among unknown words; results about it belong to it. */
+  readonly mentions: boolean;
   readonly filter: SecurityFilter;
   readonly estimateTokens: (text: string) => number;
 }
@@ -60,8 +62,8 @@ export function selectData(request: DataSelectionRequest): { data: Record<DataPa
   );
   const found = request.retrieved
     .filter(({ item }) => !taken.has(item.id))
-    .filter(({ item, score }) => {
-      const reason = exclusionReason(item, score, request);
+    .filter(({ item, score, named }) => {
+      const reason = exclusionReason(item, request.mentions && named ? Math.max(score, request.minimalScore) : score, request);
       if (reason !== null) excluded.push({ id: item.id, reason });
       return reason === null;
     })

@@ -52,6 +52,21 @@ export function retrieve(
   return found.filter(({ item }) => item.expiresAt === null || item.expiresAt > of.now);
 }
 
+function endsAsQuestion(objective: string): boolean {
+  return /[?？؟]\s*$/u.test(objective);
+}
+
+const questionWord =
+  /^[^\p{L}]*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|does|do|did|has|have|was|welche[rsnm]?|wer|wen|wem|wo|wann|warum|wieso|wie|que|quel\p{L}*|qui|où|quand|pourquoi|comment|combien|qué|cuál\p{L}*|quién\p{L}*|dónde|cuándo|cómo|cuánt\p{L}*|cosa|che|quale|quali|chi|dove|quando|perché|come|quant\p{L}*|o que|qual|quais|quem|onde|como|por que)(?!\p{L})/iu;
+
+/**
+ * True when an objective asks for work: it may mention a name among words that memory knows nothing of. A question, with or without its
+ * mark, needs an answer, and the name alone is none.
+ */
+export function isRequest(objective: string): boolean {
+  return !endsAsQuestion(objective) && !questionWord.test(objective);
+}
+
 /** The score of two shared words of average rarity, times the number of words in the sentence. */
 const twoWords = 1.6;
 const leastScore = 0.15;
@@ -61,7 +76,7 @@ const leastScore = 0.15;
  * not made up. Other requests mention many unknown things: two words shared with one sentence are enough.
  */
 export function scoreFor(objective: string, minimal: number): number {
-  if (/[?？؟]\s*$/u.test(objective)) return minimal;
+  if (endsAsQuestion(objective)) return minimal;
   const words = new Map<number, number>();
   for (const { sentences } of parseQuery(objective.slice(0, queryCharacters)).terms) {
     for (const sentence of sentences) words.set(sentence, (words.get(sentence) ?? 0) + 1);

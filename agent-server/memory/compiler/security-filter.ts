@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Redactor, Sanitizer } from "../../security/security.ts";
 import { oneLine } from "../core-block-text.ts";
 
@@ -24,7 +25,7 @@ const toolCallSyntax: readonly RegExp[] = [
 /** Data marks with any word: no text may bring its own. */
 const dataMarks = /\[\s{0,4}data\s{1,4}\S{1,80}\s{1,4}from\b|\[\s{0,4}end\s{1,4}[0-9a-f]{8,64}\s{0,4}\]/iu;
 
-/** Cache size of verdicts: the same items are compiled repeatedly. */
+/** Cached verdicts, by the hash of the text, which may be long: the same items are compiled repeatedly. */
 const remembered = 5_000;
 
 /**
@@ -45,11 +46,12 @@ export function createSecurityFilter({ sanitizer, redactor }: { sanitizer: Sanit
   };
 
   return (text) => {
-    const before = known.get(text);
+    const key = hash("sha256", text, "base64");
+    const before = known.get(key);
     if (before !== undefined) return before;
     const problem = judge(text);
     if (known.size >= remembered) known.clear();
-    known.set(text, problem);
+    known.set(key, problem);
     return problem;
   };
 }

@@ -6,6 +6,8 @@ import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 const encodedSecret = "[redacted:encoded-secret]";
 const placeholder = /\[redacted:[\w-]+\]/;
+/** Letters and digits that may be the second half of a secret. */
+const secretRest = /^(?=\S*\d)(?=\S*[A-Za-z])\S{12,}$/;
 /** Nested encodings that are decoded. */
 const maxDepth = 3;
 
@@ -32,13 +34,15 @@ export function scrubEdit(input: GateInput, redactor: Redactor): GateStep {
   const ref = edit.provenance.ref === undefined ? undefined : clean(edit.provenance.ref);
   // Parts that are harmless alone may form a secret together.
   const parts = [content ?? "", tags.join(""), reason, ref ?? ""].filter((part) => part !== "");
-  if (
+  const isJoined =
     found === 0 &&
     !together &&
     parts.length > 1 &&
     scrub(parts.join(""), redactor) !== parts.join("") &&
-    scrub(parts.join(" "), redactor) === parts.join(" ")
-  )
+    scrub(parts.join(" "), redactor) === parts.join(" ");
+  // The first half may be a secret of its own.
+  const isContinued = content !== edit.content && /\[redacted:[\w-]+\]$/.test(content ?? "") && secretRest.test(tags.join(""));
+  if (isJoined || isContinued)
     return refuse("memory.secret", "Its texts together contain a secret, and secrets are never saved.", "Save where it is stored instead.");
   if (found === 0 && !together) return input;
   return {

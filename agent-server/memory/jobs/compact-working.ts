@@ -1,5 +1,5 @@
 import type { Ledger } from "../../receipts/receipts.ts";
-import type { Storage } from "../../storage/storage.ts";
+import { createClock, type Storage } from "../../storage/storage.ts";
 import { shortLine } from "../episode-texts.ts";
 import { compare } from "../core-block-text.ts";
 import { removalOf } from "../removal-edit.ts";
@@ -41,8 +41,10 @@ export async function compactWorking(deps: CompactDeps, jobYield: JobYield): Pro
  * Expired items are invisible, so deleting their rows changes nothing that is visible. It is no
  * commit and uses no rollback slot; a receipt (`memory.expired`) lists them.
  */
-async function removeExpired({ storage, store, ledger, now }: CompactDeps, jobYield: JobYield): Promise<number> {
+async function removeExpired({ storage, store, ledger, now, settings }: CompactDeps, jobYield: JobYield): Promise<number> {
   let removed = 0;
+  // After a jump of the clock, the items may be visible again.
+  if (!createClock({ storage, now }).mayRemove(Math.max(1, settings().working_hours / 24))) return removed;
   for (;;) {
     const items = store.expired(now(), batch);
     if (items.length === 0) return removed;

@@ -8,6 +8,7 @@ import { parseQuery } from "./search-query.ts";
 import { score } from "./search-ranking.ts";
 import { type Relevance, read, relevanceOf } from "./text-relevance.ts";
 import { snippetOf } from "./search-snippet.ts";
+import { namesOf } from "./shared-names.ts";
 import { createVocabulary } from "./index-vocabulary.ts";
 import { fold } from "./text-tokens.ts";
 
@@ -56,7 +57,13 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
       .map((item) => {
         const text = textOf(item);
         const relevance = relevanceOf(asked, read(text, item.tags));
-        return { item, text, relevance, score: Math.round(score(relevance.value, item, request.now) * 1e6) / 1e6 };
+        return {
+          item,
+          text,
+          relevance,
+          named: namesOf(request.query, text, asked),
+          score: Math.round(score(relevance.value, item, request.now) * 1e6) / 1e6,
+        };
       })
       .filter(({ score: points }) => points > 0)
       .toSorted(
@@ -64,10 +71,11 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
       );
   };
 
-  const found = (of: { item: StoredItem; text: string; relevance: Relevance; score: number }): Found => ({
+  const found = (of: { item: StoredItem; text: string; relevance: Relevance; named: boolean; score: number }): Found => ({
     item: of.item,
     text: of.text,
     score: of.score,
+    named: of.named,
     snippet: snippetOf(of.text, of.relevance.places),
   });
 
@@ -96,7 +104,7 @@ export function createMemorySearch(deps: MemorySearchDeps): MemorySearch {
   };
   const asFound = (item: StoredItem): Found => {
     const text = textOf(item);
-    return { item, text, score: 0, snippet: snippetOf(text, []) };
+    return { item, text, score: 0, named: false, snippet: snippetOf(text, []) };
   };
 
   const search = (request: SearchQuery, cursor?: string): { found: Found[]; nextCursor?: string } => {

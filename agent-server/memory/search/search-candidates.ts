@@ -13,8 +13,12 @@ export interface QueryTerm {
   readonly term: Term;
   readonly answers: TermMatches;
   readonly counts: number;
+  /** True when only a few items have it, as it is written. */
+  readonly rare: boolean;
 }
 
+/** Most items that have a rare word. */
+const rareItems = 3;
 /**
  * Rows that one word may add: a fixed number, or an equal share when there are many words. For a frequent word the
  * newest rows are read, plus all rows that also have the other words.
@@ -105,7 +109,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
     const rowsEach = Math.max(rowsOfWord.least, Math.min(rowsOfWord.most, Math.floor(rowsOfWord.ofAll / query.terms.length)));
     let guesses = 0;
     const postings = query.terms.map((term): Posting => {
-      let answers = matchesOf(term, of.vocabulary);
+      const said = matchesOf(term, of.vocabulary);
+      let answers = said;
       let seqs = fetch(anyOf(answers), rowsEach + 1);
       if (seqs.length === 0 && guesses < guessedTerms && query.terms.length <= 12) {
         guesses += 1;
@@ -117,7 +122,8 @@ export function createCandidates(db: Database.Database, of: { readonly workspace
       }
       const rare = seqs.length === 0 ? rarity(items, 1) * (term.pair ? 0.1 : 0.7) : rarity(items, frequency(seqs, rowsEach, items));
       const counts = rare * term.importance;
-      return { term, answers, seqs, counts, common: seqs.length > rowsEach };
+      const isSaid = seqs.length > 0 && answers.size <= said.size;
+      return { term, answers, seqs, counts, common: seqs.length > rowsEach, rare: isSaid && seqs.length <= rareItems };
     });
 
     const relevances = new Map<number, number>();

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { LancelotError } from "../../contract/errors.ts";
+import { checkOwnerValue, createOwnerFile, parseOwnerYaml } from "../../owner-file.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -94,17 +94,33 @@ const Catalog = z.strictObject({
 });
 export type Catalog = z.infer<typeof Catalog>;
 
+/** The catalog of a host, read once. */
+export interface CatalogFile {
+  readonly catalog: Catalog;
+  /** Why the user's file is not used; null for a valid or missing file, also when it was corrected since. */
+  problem(): string | null;
+}
+
 /**
- * Reads `local-models.yaml`: the user's copy in the data folder if there is one, otherwise the shipped one.
- * @throws LancelotError `unavailable` that names the problem in the file
+ * Opens `local-models.yaml`: the user's copy in the data folder if there is one, otherwise the shipped one. Of a broken copy the last valid
+ * version applies, without one the shipped file.
  */
-export function readCatalog(configDir: string, dataDir: string): Catalog {
-  const own = join(dataDir, "config", "local-models.yaml");
-  const file = existsSync(own) ? own : join(configDir, "local-models.yaml");
-  const parsed = Catalog.safeParse(parseShipped(readFileSync(file, "utf8"), 100).value);
-  if (parsed.success) return parsed.data;
-  const problem = z.prettifyError(parsed.error).replaceAll("\n", " ");
-  throw new LancelotError("unavailable", `config/local-models.yaml cannot be used: ${problem}`);
+export function openCatalog(configDir: string, dataDir: string): CatalogFile {
+  const file = createOwnerFile({
+    dataDir,
+    name: "local-models.yaml",
+    parse(text) {
+      const { value, lineOf } = parseOwnerYaml(text, { maxAliases: 100 });
+      return Object.keys(value).length === 0 ? null : checkOwnerValue(Catalog, value, lineOf);
+    },
+  });
+  return {
+    catalog: file.read().value ?? Catalog.parse(parseShipped(readFileSync(join(configDir, "local-models.yaml"), "utf8"), 100).value),
+    problem() {
+      const { problem } = file.read();
+      return problem === null ? null : `${problem} It has no effect until you correct it and restart Lancelot.`;
+    },
+  };
 }
 
 /** The local tasks that a model does better than rules. For a user's own file, only its size tells. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalModel } from "../../contract/models.ts";
 import { type Candidate, damaged, ownFile, ownFileProblem, present } from "./candidates.ts";
-import { readCatalog, tasksOf } from "./catalog.ts";
+import { openCatalog, tasksOf } from "./catalog.ts";
 import { createFetch } from "./download.ts";
 import { createIntentLane } from "./embedding-lane.ts";
 import { createInstaller } from "./installer.ts";
@@ -22,7 +22,8 @@ const again = "Download it again.";
 
 export function createLocal(deps: LocalDeps): Local {
   const { configDir, dataDir, env } = deps;
-  const catalog = readCatalog(configDir, dataDir);
+  const catalogFile = openCatalog(configDir, dataDir);
+  const { catalog } = catalogFile;
   const runtime = createRuntime(configDir, dataDir);
   const folder = join(dataDir, "models");
   const machine = deps.machine ?? (() => measureMachine(folder));
@@ -298,6 +299,7 @@ export function createLocal(deps: LocalDeps): Local {
       emit();
       return state();
     },
+    catalogProblem: () => catalogFile.problem(),
     isLoaded: () => loading === "loaded" && modelState().status === "loaded",
     degraded() {
       if (!settings().enabled) return null;

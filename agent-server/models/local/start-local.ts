@@ -33,6 +33,7 @@ export function startLocal(create: typeof createLocal, deps: LocalDeps): Local {
       unload: () => Promise.resolve(state),
       remove: fails,
       degraded: () => error.message,
+      catalogProblem: () => null,
       isLoaded: () => false,
       model: fails,
       embedder: {

@@ -48,6 +48,8 @@ export interface Local {
   remove(): Promise<LocalModel>;
   /** Its problem and the next step; null without a problem, and where there is no local model. */
   degraded(): string | null;
+  /** Why the user's config/local-models.yaml is not used; null when it is, or there is none. */
+  catalogProblem(): string | null;
   /** True while the model is loaded; does not read the disk. */
   isLoaded(): boolean;
   /** May load a user's own file to measure its context. @throws LancelotError `unavailable` without a model */

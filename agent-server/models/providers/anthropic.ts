@@ -1,18 +1,20 @@
 import type { Anthropic } from "@anthropic-ai/sdk";
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
+import { createAnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent } from "../request.ts";
 import { readAnswer } from "./anthropic-answer.ts";
 import { optionalParts, toRequest, type AnthropicRequest } from "./anthropic-request.ts";
-import { sdkTimeoutMs, watchFetch } from "./connection.ts";
+import { boundedFetch, sdkTimeoutMs, watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
 import { mapError, mapErrors } from "./error-mapping.ts";
 import { ReportedError } from "./stream-errors.ts";
 import type { Provider } from "./types.ts";
 import { asText, isRecord } from "./is-record.ts";
-import { askJson, openEvents, parseEvent } from "./rest.ts";
-import type { ServerSentEvent } from "./server-sent-events.ts";
+import { askJson, openStream } from "./rest.ts";
 import { withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
+import { readWire, type WireFormat } from "./wire-events.ts";
+import { anthropicItem } from "./wire-formats.ts";
 
 /** The transport of a mode. */
 interface Transport {
@@ -39,7 +41,7 @@ export function createAnthropic(connection: Connection): Provider {
           const built = toRequest(request, call, may);
           return { answer: await transport.open(built, watched.fetch, signal), answerTool: built.answerTool };
         });
-        yield* bareAnswer(readAnswer(answer), request, answerTool);
+        yield* bareAnswer(readAnswer(answer, call.meter ?? createAnswerMeter()), request, answerTool);
       };
       return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },
@@ -78,10 +80,10 @@ function overSdk(connection: Connection): Transport {
   }
   return {
     async open({ body, headers }, fetcher, signal) {
-      return (await client(fetcher)).messages.create(body, { signal, headers });
+      return readItems(await (await client(fetcher)).messages.create(body, { signal, headers }).asResponse());
     },
     async *listModels(signal) {
-      for await (const model of (await client(connection.fetch)).models.list({ limit: 100 }, { signal }))
+      for await (const model of (await client(boundedFetch(connection.fetch))).models.list({ limit: 100 }, { signal }))
         yield { ...model, max_input_tokens: model.max_input_tokens ?? null };
     },
   };
@@ -95,12 +97,13 @@ function overRest(connection: Connection): Transport {
   return {
     async open({ body, headers }, fetcher, signal) {
       const url = `${rootOf(connection)}/v1/messages`;
-      return read(await openEvents(fetcher, { url, headers: { ...fixed, ...headers }, body, signal }));
+      return readItems(await openStream(fetcher, { url, headers: { ...fixed, ...headers }, body, signal }));
     },
     async *listModels(signal) {
+      const bounded = boundedFetch(connection.fetch);
       for (let after: string | null = null; ; ) {
         const url = `${rootOf(connection)}/v1/models?limit=100${after === null ? "" : `&after_id=${encodeURIComponent(after)}`}`;
-        const page = await askJson(connection.fetch, { url, headers: fixed, signal });
+        const page = await askJson(bounded, { url, headers: fixed, signal });
         const models: ListedModel[] = Array.isArray(page["data"]) ? page["data"].flatMap(toListed) : [];
         yield* models;
         after = page["has_more"] === true ? (models.at(-1)?.id ?? null) : null;
@@ -110,16 +113,17 @@ function overRest(connection: Connection): Transport {
   };
 }
 
-async function* read(events: AsyncIterable<ServerSentEvent>): AsyncGenerator<RawMessageStreamEvent> {
-  for await (const event of events) {
-    if (event.name === "ping") continue;
-    const data = parseEvent(event);
-    if (event.name === "error" || data["type"] === "error") {
-      const error = isRecord(data["error"]) ? data["error"] : data;
-      throw new ReportedError(asText(error["type"], "api_error"), asText(error["message"], ""));
-    }
-    yield data as unknown as RawMessageStreamEvent;
-  }
+const wire: WireFormat = {
+  schema: anthropicItem,
+  failure(value, name) {
+    if (name !== "error" && value["type"] !== "error") return null;
+    const error = isRecord(value["error"]) ? value["error"] : value;
+    return new ReportedError(asText(error["type"], "api_error"), asText(error["message"], ""));
+  },
+};
+
+function readItems(response: Response): AsyncIterable<RawMessageStreamEvent> {
+  return readWire<RawMessageStreamEvent>(response, wire);
 }
 
 function toListed(model: unknown): ListedModel[] {

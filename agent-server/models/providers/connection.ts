@@ -20,7 +20,7 @@ export function watchFetch(inner: typeof fetch, onActivity: (() => void) | undef
     onActivity?.();
     if (!response.ok) {
       retryAfterMs = readRetryAfter(response.headers, Date.now());
-      return response;
+      return withBody(response, await readBounded(response, maxErrorText));
     }
     const stream = await streamOf(response);
     if (stream === null || onActivity === undefined) return stream === response.body ? response : withBody(response, stream);
@@ -68,8 +68,9 @@ async function streamOf(response: Response): Promise<ReadableStream<Uint8Array> 
   throw reportedIn(text) ?? new UnusableAnswerError("no_stream");
 }
 
-function withBody(response: Response, body: ReadableStream<Uint8Array> | null): Response {
-  return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers });
+function withBody(response: Response, body: ReadableStream<Uint8Array> | string | null): Response {
+  const hasNoBody = response.status === 204 || response.status === 205 || response.status === 304;
+  return new Response(hasNoBody ? null : body, { status: response.status, statusText: response.statusText, headers: response.headers });
 }
 
 /** The error in a body with status 200, if it is one. */
@@ -84,6 +85,25 @@ function reportedIn(text: string): ReportedError | null {
   } catch {
     return null;
   }
+}
+
+/** Characters of a list of models, all of its pages together. */
+const maxListText = 8_000_000;
+
+/**
+ * A `fetch` for lists of models, whose responses together have a limit.
+ * @throws UnusableAnswerError
+ */
+export function boundedFetch(inner: typeof fetch): typeof fetch {
+  let left = maxListText;
+  return async (input, init) => {
+    const response = await inner(input, init);
+    const text = await readBounded(response, response.ok ? left : maxErrorText);
+    // An empty page counts too, so that a list ends.
+    left -= text.length + 10_000;
+    if (left <= 0) throw new UnusableAnswerError("too_long");
+    return withBody(response, text);
+  };
 }
 
 /** The beginning of a body as text; the rest is not read. */

@@ -2,7 +2,8 @@ import { LancelotError, type ErrorCode } from "../../contract/errors.ts";
 import type { ModelEvent } from "../request.ts";
 import type { Connection } from "./types.ts";
 import { isRecord } from "./is-record.ts";
-import { CutStreamError, ReportedError, UnusableAnswerError } from "./stream-errors.ts";
+import { AnswerTooLargeError, CutStreamError, InvalidItemError, ReportedError, UnusableAnswerError } from "./stream-errors.ts";
+import { tooLargeError } from "../answer-limits.ts";
 
 /** Why an attempt failed; `action` is the button that the chat shows with the message. */
 type FailureReason =
@@ -44,7 +45,10 @@ export function mapError(
   about: { connection: Connection; model: string; signal: AbortSignal; retryAfterMs?: () => number | undefined },
 ): LancelotError {
   if (about.signal.aborted) return new LancelotError("cancelled", "Stopped.", { cause });
-  for (const error of causes(cause)) if (error instanceof LancelotError) return error;
+  for (const error of causes(cause)) {
+    if (error instanceof LancelotError) return error;
+    if (error instanceof AnswerTooLargeError) return tooLargeError(error, { ...about.connection, model: about.model });
+  }
   const failure = classify(cause, about.connection, about.model);
   const retryAfterMs = failure.retryable === true ? about.retryAfterMs?.() : undefined;
   return new LancelotError(failure.code, failure.message, {
@@ -83,6 +87,8 @@ function classify(cause: unknown, connection: Connection, model: string): Failur
     };
   const unusable = causes(cause).find((error) => error instanceof UnusableAnswerError);
   if (unusable !== undefined) return unusableAnswer(unusable, name);
+  const invalid = causes(cause).find((error) => error instanceof InvalidItemError);
+  if (invalid !== undefined) return invalidItem(invalid.problem, name);
   if (status === undefined && type === "") return network(cause, connection);
 
   if (status === 401 || badKey.test(all)) {
@@ -141,9 +147,15 @@ function unusableAnswer({ what }: UnusableAnswerError, name: string): Failure {
   const message = {
     page: `${name} returned a web page instead of an answer. Check base_url in config/models.yaml; a proxy or a sign-in page may be in between.`,
     no_stream: `${name} does not use the expected format. Check base_url and kind in config/models.yaml.`,
-    too_long: `${name} sent an event that is too long.`,
+    too_long: `${name} sent a response that is too long. Check base_url in config/models.yaml.`,
   }[what];
   return { code: "unavailable", reason: "server", action: "choose_model", message };
+}
+
+/** Retried, because a broken proxy can be the reason, and because the next server of a pool may be sound. */
+function invalidItem(problem: string, name: string): Failure {
+  const message = `${name} sent ${problem}. Check base_url and kind in config/models.yaml, or choose another model.`;
+  return { code: "unavailable", reason: "server", retryable: true, action: "choose_model", message };
 }
 
 const brokenConnection = new Set([
@@ -185,12 +197,8 @@ function network(cause: unknown, connection: Connection): Failure {
       reason: "network",
       message: `The certificate of ${host} is not trusted here. Behind a proxy that inspects traffic, add its certificate to the trusted certificates of this machine.`,
     };
-  const words = wordsOf(cause);
-  return {
-    code: "unavailable",
-    reason: "server",
-    message: `${connection.displayName} sent an invalid answer.${words === "" ? "" : ` ${words}`}`,
-  };
+  // The words of an internal error would tell the user nothing.
+  return { code: "unavailable", reason: "server", action: "choose_model", message: `${connection.displayName} sent an invalid answer.` };
 }
 
 function causes(error: unknown): Error[] {

@@ -1,8 +1,9 @@
-import { randomUUID } from "node:crypto";
 import type { FinishReason, GenerateContentResponse, Part } from "@google/genai/web";
 import { addUsage, noUsage, type Usage } from "../../contract/chat.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
+import type { AnswerMeter } from "../answer-limits.ts";
 import { CutStreamError, ReportedError } from "./stream-errors.ts";
+import { createToolCalls } from "./tool-arguments.ts";
 import type { Replay } from "./gemini-request.ts";
 
 /** A chunk of a streamed answer, the same from REST and from the SDK. */
@@ -22,17 +23,19 @@ const maxRequests = 16;
 /**
  * An answer of generateContent. An answer that the server truncates at the limit of one request is continued with the next, as the SDK does; the
  * tokens of all of them count.
- * @throws CutStreamError, ReportedError
+ * @throws CutStreamError, ReportedError, InvalidItemError, AnswerTooLargeError
  */
 export async function* readAnswer(
   first: AsyncIterable<GeminiChunk>,
   goOn: (continuationToken: string) => Promise<AsyncIterable<GeminiChunk>>,
+  meter: AnswerMeter,
 ): AsyncGenerator<ModelEvent> {
   const content: AssistantContent[] = [];
+  const calls = createToolCalls();
   let usage = noUsage();
   let stream = first;
   for (let requests = 1; ; requests++) {
-    const ending: Ending = yield* readChunks(stream, content);
+    const ending: Ending = yield* readChunks(stream, content, calls, meter);
     usage = requests === 1 ? ending.usage : addUsage(usage, ending.usage);
     const { finish, continuation } = ending;
     if (finish === undefined) throw new CutStreamError();
@@ -49,14 +52,19 @@ export async function* readAnswer(
   }
 }
 
-async function* readChunks(stream: AsyncIterable<GeminiChunk>, content: AssistantContent[]): AsyncGenerator<ModelEvent, Ending> {
+async function* readChunks(
+  stream: AsyncIterable<GeminiChunk>,
+  content: AssistantContent[],
+  calls: ToolCalls,
+  meter: AnswerMeter,
+): AsyncGenerator<ModelEvent, Ending> {
   const ending: Ending = { finish: undefined, continuation: undefined, usage: noUsage() };
   for await (const chunk of stream) {
-    if (chunk.usageMetadata !== undefined) ending.usage = toUsage(chunk.usageMetadata, ending.usage);
-    if (chunk.promptFeedback?.blockReason !== undefined) ending.finish ??= "PROHIBITED_CONTENT";
+    if (chunk.usageMetadata !== undefined && chunk.usageMetadata !== null) ending.usage = toUsage(chunk.usageMetadata, ending.usage);
+    if ((chunk.promptFeedback?.blockReason ?? undefined) !== undefined) ending.finish ??= "PROHIBITED_CONTENT";
     const candidate = chunk.candidates?.[0];
     for (const part of candidate?.content?.parts ?? []) {
-      const event = addPart(content, part);
+      const event = addPart(content, part, calls, meter);
       if (event !== undefined) yield event;
     }
     ending.finish = candidate?.finishReason ?? ending.finish;
@@ -92,18 +100,20 @@ export function toUsage(reported: ReportedUsage, before: Usage = noUsage()): Usa
   };
 }
 
-function addPart(content: AssistantContent[], part: Part): ModelEvent | undefined {
-  const signature = part.thoughtSignature === undefined ? {} : { thoughtSignature: part.thoughtSignature };
-  if (part.functionCall !== undefined) {
-    const { id, name = "", args = {} } = part.functionCall;
+type ToolCalls = ReturnType<typeof createToolCalls>;
+
+function addPart(content: AssistantContent[], part: Part, calls: ToolCalls, meter: AnswerMeter): ModelEvent | undefined {
+  const thoughtSignature = part.thoughtSignature ?? undefined;
+  const signature = thoughtSignature === undefined ? {} : { thoughtSignature };
+  if (thoughtSignature !== undefined) meter.add("arguments", thoughtSignature.length + 1000);
+  if (part.functionCall !== undefined && part.functionCall !== null) {
+    const { name, args } = part.functionCall;
+    const id = part.functionCall.id ?? undefined;
+    const raw = JSON.stringify(args ?? {});
+    meter.add("calls", 1);
+    meter.add("arguments", raw.length);
     const block: Replay = { ...signature, ...(id === undefined ? {} : { id }) };
-    content.push({
-      type: "tool_call",
-      id: id ?? `call_${randomUUID().replaceAll("-", "")}`,
-      name,
-      args,
-      ...(Object.keys(block).length === 0 ? {} : { replay: { provider: "gemini", block } }),
-    });
+    content.push(calls.toContent({ id, name, raw }, Object.keys(block).length === 0 ? undefined : { provider: "gemini", block }));
     return undefined;
   }
   const text = part.text ?? "";
@@ -111,10 +121,13 @@ function addPart(content: AssistantContent[], part: Part): ModelEvent | undefine
   const last = content.at(-1);
   if (text !== "") {
     if (last?.type === type && !("replay" in last)) last.text += text;
-    else content.push({ type, text });
+    else {
+      meter.add("arguments", 1000);
+      content.push({ type, text });
+    }
   }
   // A signature of text: kept as a thinking block without text and sent back in its place.
-  if (part.thoughtSignature !== undefined) content.push({ type: "thinking", text: "", replay: { provider: "gemini", block: signature } });
+  if (thoughtSignature !== undefined) content.push({ type: "thinking", text: "", replay: { provider: "gemini", block: signature } });
   return text === "" ? undefined : { type, text };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Usage } from "../../contract/chat.ts";
+import { boundedFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
 import { statusOf } from "./error-mapping.ts";
 import type { GeminiRequest } from "./gemini-request.ts";
@@ -81,7 +82,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
     entry.making = true;
     try {
       const made = await memory.record("create", { provider: connection.displayName, model: request.model }, () =>
-        askJson(connection.fetch, {
+        askJson(boundedFetch(connection.fetch), {
           url: `${apiRoot(connection)}/cachedContents`,
           headers: keyHeader(connection),
           body: { model: `models/${request.model}`, ...request.prefix, ttl: `${ttlSeconds}s` },
@@ -107,7 +108,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
     const { cache } = entry;
     if (cache === null) return;
     cache.expiresAt = now() + ttlSeconds * 1000;
-    await askJson(cache.connection.fetch, {
+    await askJson(boundedFetch(cache.connection.fetch), {
       url: `${apiRoot(cache.connection)}/${cache.name}?updateMask=ttl`,
       headers: keyHeader(cache.connection),
       method: "PATCH",
@@ -122,7 +123,7 @@ export function createGeminiCaches(memory: Pick<ServerMemory, "record">, now: ()
     if (cache === null || cache.expiresAt < now()) return;
     const { connection, name } = cache;
     await memory.record("delete", { provider: connection.displayName, name }, () =>
-      askJson(connection.fetch, {
+      askJson(boundedFetch(connection.fetch), {
         url: `${apiRoot(connection)}/${name}`,
         headers: keyHeader(connection),
         method: "DELETE",

@@ -1,6 +1,7 @@
 import type { GenerateContentConfig, GoogleGenAI } from "@google/genai/web";
+import { createAnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent } from "../request.ts";
-import { watchFetch } from "./connection.ts";
+import { boundedFetch, watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
 import { mapError, mapErrors } from "./error-mapping.ts";
 import { ReportedError, StatusError } from "./stream-errors.ts";
@@ -9,10 +10,11 @@ import { apiRoot, geminiCaches, hostRoot, keyHeader, versionOf } from "./gemini-
 import { optionalParts, toRequest, type GeminiRequest } from "./gemini-request.ts";
 import type { Provider } from "./types.ts";
 import { asText, isRecord } from "./is-record.ts";
-import { askJson, openEvents, parseEvent } from "./rest.ts";
-import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+import { askJson, openStream } from "./rest.ts";
 import { createServerMemory, withoutRefused } from "./server-memory.ts";
 import { bareAnswer } from "./response-schema.ts";
+import { readWire, type WireFormat } from "./wire-events.ts";
+import { geminiItem } from "./wire-formats.ts";
 
 interface Sent {
   request: GeminiRequest;
@@ -56,7 +58,7 @@ export function createGemini(connection: Connection): Provider {
           return { first: await transport.open({ request: built, cached }, watched.fetch, signal), built, cached };
         });
         const goOn = (continuationToken: string) => transport.open({ request: built, cached, continuationToken }, watched.fetch, signal);
-        for await (const event of bareAnswer(readAnswer(first, goOn), request)) {
+        for await (const event of bareAnswer(readAnswer(first, goOn, call.meter ?? createAnswerMeter()), request)) {
           if (event.type === "done" && cached === null) caches.answered(connection, built, request.cacheKey, event.usage);
           yield event.type === "done" ? withWritten(event, written) : event;
         }
@@ -110,35 +112,35 @@ function overSdk(connection: Connection): Transport {
         automaticContinuation: false,
         ...(continuationToken === undefined ? {} : { continuationToken }),
       };
-      return (await client(plainEvents(fetcher))).models.generateContentStream({
+      return (await client(checkedItems(fetcher))).models.generateContentStream({
         model: request.model,
         contents: request.contents,
         config,
       });
     },
     async *listModels(signal) {
-      const pager = await (await client(connection.fetch)).models.list({ config: { pageSize: 100, abortSignal: signal } });
+      const pager = await (await client(boundedFetch(connection.fetch))).models.list({ config: { pageSize: 100, abortSignal: signal } });
       for await (const { name, displayName, inputTokenLimit, supportedActions } of pager)
         yield { name, displayName, inputTokenLimit, actions: supportedActions };
     },
   };
 }
 
-/** The SDK supports only events with one `data` line, so others are converted. */
-function plainEvents(inner: typeof fetch): typeof fetch {
+/** The SDK supports only events with one `data` line and items that it expects, so it gets those that `readWire` has read. */
+function checkedItems(inner: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await inner(input, init);
-    if (!response.ok || response.body === null) return response;
-    const events = readServerSentEvents(response.body);
+    if (!response.ok) return response;
+    const items = readWire<GeminiChunk>(response, wire);
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
-        const { done, value } = await events.next();
+        const { done, value } = await items.next();
         if (done === true) controller.close();
-        else controller.enqueue(encoder.encode(`data: ${value.data.replaceAll("\n", " ")}\n\n`));
+        else controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
       },
       async cancel() {
-        await events.return(undefined);
+        await items.return(undefined);
       },
     });
     return new Response(body, { status: response.status, headers: response.headers });
@@ -157,12 +159,13 @@ function overRest(connection: Connection): Transport {
         ...(continuationToken === undefined ? {} : { continuationToken }),
       };
       const url = `${root}/models/${encodeURIComponent(request.model)}:streamGenerateContent?alt=sse`;
-      return read(await openEvents(fetcher, { url, headers, body, signal }));
+      return readWire(await openStream(fetcher, { url, headers, body, signal }), wire);
     },
     async *listModels(signal) {
+      const bounded = boundedFetch(connection.fetch);
       for (let token = ""; ; ) {
         const url = `${root}/models?pageSize=100${token === "" ? "" : `&pageToken=${encodeURIComponent(token)}`}`;
-        const page = await askJson(connection.fetch, { url, headers, signal });
+        const page = await askJson(bounded, { url, headers, signal });
         for (const model of Array.isArray(page["models"]) ? page["models"] : [])
           if (isRecord(model)) {
             const actions = model["supportedGenerationMethods"];
@@ -175,15 +178,12 @@ function overRest(connection: Connection): Transport {
   };
 }
 
-async function* read(events: AsyncIterable<ServerSentEvent>): AsyncGenerator<GeminiChunk> {
-  for await (const event of events) {
-    const data = parseEvent(event);
-    const { error } = data;
-    if (isRecord(error)) {
-      const { code } = error;
-      if (typeof code === "number" && code >= 400) throw new StatusError(code, { error });
-      throw new ReportedError(asText(error["status"], "server_error"), asText(error["message"], ""));
-    }
-    yield data;
-  }
-}
+const wire: WireFormat = {
+  schema: geminiItem,
+  failure({ error }) {
+    if (!isRecord(error)) return null;
+    const { code } = error;
+    if (typeof code === "number" && code >= 400) return new StatusError(code, { error });
+    return new ReportedError(asText(error["status"], "server_error"), asText(error["message"], ""));
+  },
+};

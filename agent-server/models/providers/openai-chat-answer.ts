@@ -1,22 +1,26 @@
-import { randomUUID } from "node:crypto";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
+import type { AnswerMeter } from "../answer-limits.ts";
 import { CutStreamError } from "./stream-errors.ts";
 import type { ReasoningField } from "./openai-chat-request.ts";
 import { wholeOutput } from "./openai-responses-answer.ts";
-import { toolCall, type MalformedCall } from "./tool-arguments.ts";
+import { createToolCalls, newCallId } from "./tool-arguments.ts";
 
-/** An answer of chat completions, chunk by chunk. @throws CutStreamError */
-export async function* readAnswer(stream: AsyncIterable<ChatCompletionChunk>, kind: ProviderKind): AsyncGenerator<ModelEvent> {
+/** An answer of chat completions, chunk by chunk. @throws CutStreamError, InvalidItemError, AnswerTooLargeError */
+export async function* readAnswer(
+  stream: AsyncIterable<ChatCompletionChunk>,
+  kind: ProviderKind,
+  meter: AnswerMeter,
+): AsyncGenerator<ModelEvent> {
   let text = "";
   let thinking = "";
   let thinkingField: ReasoningField["field"] | undefined;
   let refusal = false;
   let finish: string | null = null;
   let usage = noUsage();
-  const calls: (MalformedCall & { index: number })[] = [];
+  const calls: StreamedCall[] = [];
   for await (const chunk of stream) {
     if (chunk.usage !== undefined && chunk.usage !== null) usage = toUsage(chunk.usage);
     const choice = chunk.choices?.[0];
@@ -36,18 +40,18 @@ export async function* readAnswer(stream: AsyncIterable<ChatCompletionChunk>, ki
       text += words;
       yield { type: "text", text: words };
     }
-    for (const part of delta.tool_calls ?? []) addCallPart(calls, part);
+    for (const part of delta.tool_calls ?? []) addCallPart(calls, part, meter);
   }
   if (finish === null) throw new CutStreamError();
-  const malformed: MalformedCall[] = [];
+  const made = createToolCalls();
   const replay =
     thinkingField === undefined ? {} : { replay: { provider: kind, block: { field: thinkingField } satisfies ReasoningField } };
   const content: AssistantContent[] = [
     ...(thinking === "" ? [] : [{ type: "thinking" as const, text: thinking, ...replay }]),
     ...(text === "" ? [] : [{ type: "text" as const, text }]),
-    ...calls.map(({ id, name, raw }) => toolCall({ id, name, raw }, malformed)),
+    ...calls.map(({ id, name, raw }) => made.toContent({ id, name, raw })),
   ];
-  yield { type: "done", content, malformed, stop: toStop(finish, calls.length > 0, refusal), usage };
+  yield { type: "done", content, malformed: made.malformed, stop: toStop(finish, calls.length > 0, refusal), usage };
 }
 
 /** Servers use different fields for reasoning (DeepSeek, llama-server: reasoning_content; Ollama, vLLM: reasoning). */
@@ -59,19 +63,29 @@ function thoughtOf(delta: object): { field: ReasoningField["field"]; text: strin
   return undefined;
 }
 
+interface StreamedCall {
+  index: number;
+  id: string;
+  name: string;
+  raw: string;
+}
+
 /** Chunks are joined by index; some servers send complete calls under the same index, with different ids. */
-function addCallPart(calls: (MalformedCall & { index: number })[], part: ChatCompletionChunk.Choice.Delta.ToolCall): void {
+function addCallPart(calls: StreamedCall[], part: ChatCompletionChunk.Choice.Delta.ToolCall, meter: AnswerMeter): void {
   const index = part.index ?? calls.length;
   const id = part.id ?? "";
   const name = part.function?.name ?? "";
   let call = calls.findLast((known) => known.index === index);
   if (call === undefined || (id !== "" && name !== "" && id !== call.id)) {
-    call = { index, id: id === "" ? `call_${randomUUID().replaceAll("-", "")}` : id, name, raw: "" };
+    meter.add("calls", 1);
+    call = { index, id: id === "" ? newCallId() : id, name, raw: "" };
     calls.push(call);
   } else if (name !== "" && name !== call.name) call.name += name;
   // Some versions of Ollama send arguments as an object.
   const raw: unknown = part.function?.arguments;
-  call.raw += typeof raw === "string" ? raw : raw === undefined || raw === null ? "" : JSON.stringify(raw);
+  const piece = typeof raw === "string" ? raw : raw === undefined || raw === null ? "" : JSON.stringify(raw);
+  meter.add("arguments", name.length + piece.length);
+  call.raw += piece;
 }
 
 function toStop(finish: string, hasCalls: boolean, refusal: boolean): StopReason {

@@ -1,3 +1,4 @@
+import { createAnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent, ModelRequest } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
@@ -40,5 +41,5 @@ export async function answerByChat(
   const chunks = await withoutRefused(connection, call.model, optionalParts, (may) =>
     transport.chat(toBody(request, call, connection.kind, may), fetcher, signal, headers),
   );
-  return readAnswer(chunks, connection.kind);
+  return readAnswer(chunks, connection.kind, call.meter ?? createAnswerMeter());
 }

@@ -2,11 +2,16 @@ import type { Response, ResponseOutputItem, ResponseStreamEvent } from "openai/r
 import { noUsage, type Usage } from "../../contract/chat.ts";
 import type { ProviderKind } from "../../contract/models.ts";
 import type { AssistantContent, ModelEvent, StopReason } from "../request.ts";
+import type { AnswerMeter } from "../answer-limits.ts";
 import { CutStreamError, ReportedError } from "./stream-errors.ts";
-import { toolCall, type MalformedCall } from "./tool-arguments.ts";
+import { createToolCalls } from "./tool-arguments.ts";
 
-/** An answer of the Responses API, event by event. @throws CutStreamError, ReportedError */
-export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, kind: ProviderKind): AsyncGenerator<ModelEvent> {
+/** An answer of the Responses API, event by event. @throws CutStreamError, ReportedError, InvalidItemError, AnswerTooLargeError */
+export async function* readAnswer(
+  stream: AsyncIterable<ResponseStreamEvent>,
+  kind: ProviderKind,
+  meter: AnswerMeter,
+): AsyncGenerator<ModelEvent> {
   const items = new Map<number, ResponseOutputItem>();
   const rawArguments = new Map<number, string>();
   let last: Response | undefined;
@@ -15,7 +20,11 @@ export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, ki
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check
     switch (event.type) {
       case "response.output_item.added":
+        if (event.item.type === "function_call") meter.add("calls", 1);
+        items.set(event.output_index, event.item);
+        break;
       case "response.output_item.done":
+        meter.add("arguments", JSON.stringify(event.item).length);
         items.set(event.output_index, event.item);
         break;
       case "response.output_text.delta":
@@ -23,7 +32,7 @@ export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, ki
         break;
       case "response.refusal.delta":
         refused = true;
-        yield { type: "text", text: event.delta };
+        if (event.delta !== "") yield { type: "text", text: event.delta };
         break;
       case "response.reasoning_summary_part.added":
         if (event.summary_index > 0) yield { type: "thinking", text: "\n\n" };
@@ -33,6 +42,7 @@ export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, ki
         if (event.delta !== "") yield { type: "thinking", text: event.delta };
         break;
       case "response.function_call_arguments.delta":
+        meter.add("arguments", event.delta.length);
         rawArguments.set(event.output_index, (rawArguments.get(event.output_index) ?? "") + event.delta);
         break;
       case "response.completed":
@@ -42,38 +52,39 @@ export async function* readAnswer(stream: AsyncIterable<ResponseStreamEvent>, ki
       case "response.failed":
         throw new ReportedError(event.response.error?.code ?? "server_error", event.response.error?.message ?? "");
       case "error":
-        throw new ReportedError(event.code ?? "server_error", event.message);
+        throw new ReportedError(event.code ?? "server_error", event.message ?? "");
       default: // the other forty events repeat what these say
     }
   }
   if (last === undefined) throw new CutStreamError();
   // Some servers send the text only at the end.
   if (items.size === 0) for (const [index, item] of (last.output ?? []).entries()) items.set(index, item);
-  const malformed: MalformedCall[] = [];
+  const calls = createToolCalls();
   const content = [...items.entries()]
     .sort(([a], [b]) => a - b)
-    .flatMap(([index, item]) => toContent(item, rawArguments.get(index), kind, malformed));
+    .flatMap(([index, item]) => toContent(item, rawArguments.get(index), kind, calls));
   const hasCalls = content.some((part) => part.type === "tool_call");
-  yield { type: "done", content, malformed, stop: toStop(last, hasCalls, refused), usage: toUsage(last.usage) };
+  yield { type: "done", content, malformed: calls.malformed, stop: toStop(last, hasCalls, refused), usage: toUsage(last.usage) };
 }
 
 function toContent(
   item: ResponseOutputItem,
   streamed: string | undefined,
   kind: ProviderKind,
-  malformed: MalformedCall[],
+  calls: ReturnType<typeof createToolCalls>,
 ): AssistantContent[] {
   if (item.type === "message") {
-    const text = item.content.map((part) => (part.type === "output_text" ? part.text : part.refusal)).join("");
+    const text = (item.content ?? []).map((part) => (part.type === "output_text" ? part.text : part.refusal)).join("");
     return text === "" ? [] : [{ type: "text", text }];
   }
   if (item.type === "function_call") {
-    const raw = item.arguments === "" ? (streamed ?? "") : item.arguments;
-    return [toolCall({ id: item.call_id, name: item.name, raw }, malformed)];
+    const raw = (item.arguments ?? "") === "" ? (streamed ?? "") : item.arguments;
+    return [calls.toContent({ id: item.call_id, name: item.name, raw })];
   }
   if (item.type !== "reasoning") return [];
   const summary = item.summary ?? [];
-  const text = summary.length > 0 ? summary.map((part) => part.text).join("\n\n") : (item.content ?? []).map((part) => part.text).join("");
+  const text =
+    summary.length > 0 ? summary.map((part) => part.text ?? "").join("\n\n") : (item.content ?? []).map((part) => part.text).join("");
   // Without its encrypted content the item is stored nowhere and cannot be referenced.
   if (typeof item.encrypted_content !== "string" || item.encrypted_content === "") return text === "" ? [] : [{ type: "thinking", text }];
   const block = { type: "reasoning", id: item.id, summary, encrypted_content: item.encrypted_content };

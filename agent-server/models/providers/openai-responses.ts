@@ -1,3 +1,4 @@
+import { createAnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
@@ -19,7 +20,7 @@ export function createOpenAIResponses(connection: Connection): Provider {
         const answer = await withoutRefused(connection, call.model, optionalParts, (may) =>
           transport.responses(toBody(request, call, connection.kind, may), watched.fetch, signal),
         );
-        yield* bareAnswer(readAnswer(answer, connection.kind), request);
+        yield* bareAnswer(readAnswer(answer, connection.kind, call.meter ?? createAnswerMeter()), request);
       };
       return mapErrors(events, { connection, model: call.model, signal, retryAfterMs: watched.retryAfterMs });
     },

@@ -1,13 +1,15 @@
 import type { OpenAI } from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
-import { sdkTimeoutMs } from "./connection.ts";
+import { boundedFetch, sdkTimeoutMs } from "./connection.ts";
 import type { Connection } from "./types.ts";
 import { mapError } from "./error-mapping.ts";
 import { ReportedError } from "./stream-errors.ts";
 import type { Provider } from "./types.ts";
 import { asText, isRecord } from "./is-record.ts";
-import { askJson, openEvents, parseEvent } from "./rest.ts";
+import { askJson, openStream } from "./rest.ts";
+import { readWire, type WireFormat } from "./wire-events.ts";
+import { chatItem, responsesItem } from "./wire-formats.ts";
 
 /** The transport of OpenAI-compatible servers; each call resolves when the server begins its answer. */
 export interface OpenAITransport {
@@ -42,10 +44,12 @@ function overSdk(connection: Connection): OpenAITransport {
     });
   }
   return {
-    chat: async (body, fetcher, signal, headers) => (await client(fetcher)).chat.completions.create(body, { signal, headers }),
-    responses: async (body, fetcher, signal) => (await client(fetcher)).responses.create(body, { signal }),
+    chat: async (body, fetcher, signal, headers) =>
+      readWire(await (await client(fetcher)).chat.completions.create(body, { signal, headers }).asResponse(), chatWire),
+    responses: async (body, fetcher, signal) =>
+      readWire(await (await client(fetcher)).responses.create(body, { signal }).asResponse(), responsesWire),
     async *models(signal) {
-      yield* (await client(connection.fetch)).models.list({ signal });
+      yield* (await client(boundedFetch(connection.fetch))).models.list({ signal });
     },
   };
 }
@@ -53,33 +57,29 @@ function overSdk(connection: Connection): OpenAITransport {
 function overRest(connection: Connection): OpenAITransport {
   const key: Record<string, string> = connection.key === null ? {} : { authorization: `Bearer ${connection.key}` };
   const root = connection.baseUrl.replace(/\/+$/, "");
-  const open = async <Event>(fetcher: typeof fetch, request: Parameters<typeof openEvents>[1]): Promise<AsyncIterable<Event>> =>
-    read<Event>(await openEvents(fetcher, request));
   return {
-    chat: (body, fetcher, signal, headers) =>
-      open(fetcher, { url: `${root}/chat/completions`, headers: { ...key, ...headers }, body, signal }),
-    responses: (body, fetcher, signal) => open(fetcher, { url: `${root}/responses`, headers: key, body, signal }),
+    chat: async (body, fetcher, signal, headers) =>
+      readWire(await openStream(fetcher, { url: `${root}/chat/completions`, headers: { ...key, ...headers }, body, signal }), chatWire),
+    responses: async (body, fetcher, signal) =>
+      readWire(await openStream(fetcher, { url: `${root}/responses`, headers: key, body, signal }), responsesWire),
     async *models(signal) {
-      const { data } = await askJson(connection.fetch, { url: `${root}/models`, headers: key, signal });
+      const { data } = await askJson(boundedFetch(connection.fetch), { url: `${root}/models`, headers: key, signal });
       for (const model of Array.isArray(data) ? data : [])
         if (isRecord(model) && typeof model["id"] === "string") yield { ...model, id: model["id"] };
     },
   };
 }
 
-async function* read<Event>(events: Awaited<ReturnType<typeof openEvents>>): AsyncGenerator<Event> {
-  for await (const event of events) {
-    if (event.data === "[DONE]") return;
-    const data = parseEvent(event);
-    // An `error` event of the Responses API contains its own message and is read with the answer.
-    if (data["error"] !== undefined && data["error"] !== null) throw reported(data["error"]);
-    if (event.name === "error" && data["type"] !== "error") throw reported(data);
-    yield data as Event;
-  }
-}
+const failure: WireFormat["failure"] = (value, name) => {
+  if (value["error"] !== undefined && value["error"] !== null) return reported(value["error"]);
+  // An `error` event of the Responses API contains its own message and is read with the answer.
+  return name === "error" && value["type"] !== "error" ? reported(value) : null;
+};
+const chatWire: WireFormat = { schema: chatItem, failure };
+const responsesWire: WireFormat = { schema: responsesItem, failure };
 
 function reported(error: unknown): ReportedError {
-  if (!isRecord(error)) return new ReportedError("server_error", String(error));
+  if (!isRecord(error)) return new ReportedError("server_error", typeof error === "string" ? error : "");
   const type = [error["code"], error["type"]].filter((part) => typeof part === "string").join(" ");
   return new ReportedError(type === "" ? "server_error" : type, asText(error["message"], ""));
 }

@@ -1,6 +1,5 @@
 import { maxErrorText, readBounded } from "./connection.ts";
-import { CutStreamError, StatusError, UnusableAnswerError } from "./stream-errors.ts";
-import { EventTooLongError, readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+import { StatusError, UnusableAnswerError } from "./stream-errors.ts";
 
 interface RestRequest {
   url: string;
@@ -15,31 +14,8 @@ interface RestRequest {
  * Requests a stream; resolves when the server begins its answer.
  * @throws StatusError when it rejects the request
  */
-export async function openEvents(fetcher: typeof fetch, request: RestRequest): Promise<AsyncGenerator<ServerSentEvent>> {
-  const response = await send(fetcher, request, "text/event-stream");
-  return read(response);
-}
-
-async function* read(response: Response): AsyncGenerator<ServerSentEvent> {
-  if (response.body === null) throw new CutStreamError();
-  try {
-    yield* readServerSentEvents(response.body);
-  } catch (cause) {
-    if (cause instanceof EventTooLongError) throw new UnusableAnswerError("too_long");
-    throw cause;
-  }
-}
-
-/** The JSON object of an event's data. @throws CutStreamError for anything else, since the stream broke there */
-export function parseEvent({ data }: ServerSentEvent): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    throw new CutStreamError();
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new CutStreamError();
-  return value as Record<string, unknown>;
+export function openStream(fetcher: typeof fetch, request: RestRequest): Promise<Response> {
+  return send(fetcher, request, "text/event-stream");
 }
 
 /** Requests JSON. @throws StatusError, UnusableAnswerError */

@@ -41,3 +41,31 @@ export class UnusableAnswerError extends Error {
     this.what = what;
   }
 }
+
+/** An item of a stream that does not fit the provider's format. `problem` completes "It sent …": "an event that is no JSON". */
+export class InvalidItemError extends Error {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    super(problem);
+    this.name = "InvalidItemError";
+    this.problem = problem;
+  }
+}
+
+/** What of an answer has a limit. */
+export type Limited = "text" | "thinking" | "arguments" | "calls" | "event" | "stream";
+
+/** An answer that exceeds a limit. A retry would most likely exceed it again. */
+export class AnswerTooLargeError extends Error {
+  readonly what: Limited;
+  /** Calls, bytes of a stream, otherwise characters. */
+  readonly limit: number;
+
+  constructor(what: Limited, limit: number) {
+    super(`the ${what} of the answer exceed ${limit}`);
+    this.name = "AnswerTooLargeError";
+    this.what = what;
+    this.limit = limit;
+  }
+}

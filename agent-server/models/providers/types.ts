@@ -1,5 +1,6 @@
 import type { AskEditor } from "../../contract/editor.ts";
 import type { ModelInfo, ProviderKind } from "../../contract/models.ts";
+import type { AnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent, ModelRequest } from "../request.ts";
 
 /** A profile of models.yaml with the provider's settings filled in. */
@@ -11,6 +12,8 @@ export interface ProviderCall {
   thinking: { enabled: boolean; budgetTokens: number } | undefined;
   /** Must be called for every sign of life of the provider, text or not: a timeout measures silence. */
   onActivity?: () => void;
+  /** Counts what the provider collects of the answer; by default, one with the shipped limits. */
+  meter?: AnswerMeter;
 }
 
 /** A provider of models: one attempt at one answer. Retries, timeouts and receipts are handled by attempts.ts. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { noUsage } from "../../contract/chat.ts";
 import type { AskEditor, EditorModelMessage, EditorResult } from "../../contract/editor.ts";
 import { LancelotError } from "../../contract/errors.ts";
+import { type AnswerMeter, createAnswerMeter } from "../answer-limits.ts";
 import type { AssistantContent, ModelEvent, ModelMessage, ModelRequest } from "../request.ts";
 import type { Provider } from "./types.ts";
 
@@ -36,7 +37,13 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
     throw words("unavailable", "model", message, choose);
   }
 
-  async function* answer(request: ModelRequest, wanted: string, maxTokens: number, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  async function* answer(
+    request: ModelRequest,
+    wanted: string,
+    maxTokens: number,
+    signal: AbortSignal,
+    meter: AnswerMeter,
+  ): AsyncGenerator<ModelEvent> {
     const { model, images } = await modelOf(wanted);
     if (signal.aborted) throw new LancelotError("cancelled", "Stopped.");
     const requestId = randomUUID();
@@ -50,6 +57,8 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
         const next: Next = await ask("languageModelNext", { requestId });
         for (const part of next.parts) {
           if (part.type === "tool_call") {
+            meter.add("calls", 1);
+            meter.add("arguments", JSON.stringify(part.args).length);
             content.push(part);
             continue;
           }
@@ -94,7 +103,7 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
   }
 
   return {
-    stream: (request, call, signal) => answer(request, call.model, call.maxTokens, signal),
+    stream: (request, call, signal) => answer(request, call.model, call.maxTokens, signal, call.meter ?? createAnswerMeter()),
     async listModels() {
       const items = await offered();
       return items.map(({ model, name, vendor, maxInputTokens }) => ({

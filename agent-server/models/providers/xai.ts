@@ -1,3 +1,4 @@
+import { createAnswerMeter } from "../answer-limits.ts";
 import type { ModelEvent } from "../request.ts";
 import { watchFetch } from "./connection.ts";
 import type { Connection } from "./types.ts";
@@ -25,7 +26,11 @@ export function createXai(connection: Connection): Provider {
       const events = async function* (): AsyncGenerator<ModelEvent> {
         const answer = await withoutRefused(connection, call.model, parts, async (may) =>
           may("responses")
-            ? readAnswer(await transport.responses(toBody(request, call, connection.kind, may), watched.fetch, signal), connection.kind)
+            ? readAnswer(
+                await transport.responses(toBody(request, call, connection.kind, may), watched.fetch, signal),
+                connection.kind,
+                call.meter ?? createAnswerMeter(),
+              )
             : await answerByChat(connection, transport, request, call, watched.fetch, signal),
         );
         yield* bareAnswer(answer, request);

@@ -9,6 +9,8 @@ export interface Limits {
   idleMs: number;
   /** For the whole attempt. */
   totalMs: number;
+  /** Between reports that the first token has not arrived. */
+  progressMs: number;
 }
 
 /** Limit for a server that sends keep-alives but no token. */
@@ -50,15 +52,15 @@ export function watchTimeouts(
       controller.abort();
     },
     error: (began: boolean): LancelotError => {
-      const data = { provider: about.displayName, model: about.model, reason: "timeout" };
+      const data = { provider: about.displayName, model: about.model, reason: "timeout", action: "choose_model" };
       if (over) {
-        const message = `${about.displayName} did not finish within ${formatDuration(totalMs)}.`;
+        const message = `${about.displayName} did not finish within ${formatDuration(totalMs)}. Resume to continue, or choose another model.`;
         // A second attempt would most likely end the same way.
         return new LancelotError("unavailable", message, { data: { ...data, retryable: false } });
       }
       const message = began
         ? `${about.displayName} stopped responding for ${formatDuration(idleMs)} during an answer.`
-        : `${about.displayName} did not respond within ${formatDuration(firstTokenMs)}.`;
+        : `${about.displayName} did not respond within ${formatDuration(firstTokenMs)}. Check that its server is not busy or stuck, or choose another model.`;
       return new LancelotError("unavailable", message, { data: { ...data, retryable: about.kind !== "local" } });
     },
   };

@@ -57,6 +57,10 @@ export function createDecisions(storage: Storage): Decisions {
 
   /** After a failed write (a full or locked disk), the next decision or query retries it. */
   const writeQuietly = (): void => {
+    if (!storage.isWritable()) {
+      timer = setTimeout(writeQuietly, writeMs).unref();
+      return;
+    }
     try {
       write();
     } catch {

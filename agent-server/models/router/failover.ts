@@ -65,6 +65,8 @@ export function createFailover(deps: FailoverDeps): Failover {
 
   async function after(failed: Route, error: unknown): Promise<Route | null> {
     if (!(error instanceof LancelotError) || error.code === "cancelled" || error.code === "denied") return null;
+    // Another model would begin the answer again, and it may be as long.
+    if (error.data?.["keepsAnswer"] === true || error.data?.["reason"] === "answer_too_large") return null;
     const target = deps.targetOf(failed);
     if (target === undefined) return null;
     const tried = [...failed.tried, tag(failed)];

@@ -1,4 +1,5 @@
 import type { Lane } from "../../contract/router.ts";
+import { withoutMentions } from "../tasks/request-form.ts";
 import type { RouterConfig } from "./router-config.ts";
 import type { CallTask, RoutingRule } from "./types.ts";
 import { findPhrase, sizeOf, withoutCode } from "./request-features.ts";
@@ -36,7 +37,7 @@ function chosenLane(config: RouterConfig, task: CallTask): LaneChoice {
     return { lane: "flagship_deep", rule: "deep_task", rationale: `Deep model: ${quote(type)} is a complex task type.` };
   const words = withoutCode(task.text.slice(0, lookedAt));
   const risk = trigger(config, "risk");
-  const found = risk === undefined ? null : findPhrase(words, risk.words ?? []);
+  const found = risk === undefined ? null : findPhrase(withoutMentions(words), risk.words ?? []);
   if (found !== null)
     return { lane: "flagship_deep", rule: "risk", rationale: `Deep model: ${quote(found)} in the request indicates risk.` };
   const large = isLarge(config, words);

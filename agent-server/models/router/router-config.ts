@@ -2,11 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { Lane } from "../../contract/router.ts";
-import { fileStamp, readUserFile } from "../../storage/storage.ts";
-import { type ConfigIssue, isRecord, parseUserYaml, toRecord, describeIssue } from "../config-yaml.ts";
+import { checkOwnerValue, createOwnerFile, isRecord, OwnerFileFault, parseOwnerYaml, toRecord } from "../../owner-file.ts";
+import type { ConfigIssue } from "../config-issue.ts";
+import { withProblem } from "../models-config.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
 
 const Seconds = z.number().min(0.01).max(86_400);
+const Characters = z.int().min(1000).max(10_000_000);
 const Names = z.array(z.string().min(1).max(200)).max(1000);
 
 const Trigger = z.looseObject({
@@ -53,7 +55,16 @@ export const RouterConfig = z.looseObject({
       .max(60)
       .describe("Maximum delay before the first retry; doubles with each, and a random part of it is used."),
     max_wait_seconds: z.number().min(0).max(3600).describe("Longest delay that a provider may request; otherwise the call fails."),
+    max_characters: Characters.describe("An answer of which so much has arrived is not begun again: it is kept, and the call fails."),
   }),
+  answer: z
+    .looseObject({
+      max_characters: Characters.describe("Text of an answer."),
+      max_thinking_characters: Characters.describe("Reasoning of an answer."),
+      max_argument_characters: Characters.describe("Arguments of all tool calls of an answer together."),
+      max_calls: z.int().min(1).max(10_000).describe("Tool calls of an answer."),
+    })
+    .describe("Limits of one answer. An answer that exceeds one is stopped; its text up to there is kept."),
   breaker: z.looseObject({
     failures: z.int().min(1).max(1000).describe("Failures in a row that pause a provider."),
     open_seconds: Seconds.describe("Duration of the pause; then one call tests the provider."),
@@ -70,6 +81,8 @@ export interface LoadedRouter {
   readonly config: RouterConfig;
   /** Why the user's file is not used, with file and line; null when it is used or absent. */
   readonly problem: string | null;
+  /** True when the user's file is invalid and has no last valid version: what it was meant to limit is unknown. */
+  readonly isUnknown: boolean;
   /** Settings of the user's file that have no effect. */
   readonly notices: readonly string[];
   /** Problem and notices, each with its line. */
@@ -85,17 +98,28 @@ export function createRouterFile(deps: { configDir: string; dataDir: string; pro
   check(text: string): LoadedRouter;
 } {
   const shippedPath = join(deps.configDir, "router.yaml");
-  const ownerPath = join(deps.dataDir, "config", "router.yaml");
-  let stamp = "";
+  const shippedText = (): string => readFileSync(shippedPath, "utf8");
+  const file = createOwnerFile({
+    dataDir: deps.dataDir,
+    name: "router.yaml",
+    also: [shippedPath],
+    parse: (text) => ({ text, loaded: parseRouter(shippedText(), text, deps.providers()) }),
+  });
+  let state: ReturnType<typeof file.read> | undefined;
+  let known = "";
   let loaded: LoadedRouter | undefined;
   return {
-    check: (text) => loadRouter(readFileSync(shippedPath, "utf8"), text, deps.providers()),
+    check: (text) => loadRouter(shippedText(), text, deps.providers()),
     read() {
       const providers = deps.providers();
-      const now = `${fileStamp(shippedPath)} ${fileStamp(ownerPath)} ${providers.join()}`;
-      if (loaded === undefined || now !== stamp) {
-        loaded = loadRouter(readFileSync(shippedPath, "utf8"), readUserFile(ownerPath, fileName), providers);
-        stamp = now;
+      const now = file.read();
+      if (loaded === undefined || now !== state || known !== providers.join()) {
+        const { value } = now;
+        // The notices name providers that models.yaml does not have.
+        const current = value === null ? null : parseRouter(shippedText(), value.text, providers);
+        loaded = withProblem({ ...now, value: current }, () => parseRouter(shippedText(), "", providers));
+        state = now;
+        known = providers.join();
       }
       return loaded;
     },
@@ -107,30 +131,26 @@ export function createRouterFile(deps: { configDir: string; dataDir: string; pro
  * @param providers the names of models.yaml
  */
 export function loadRouter(shippedText: string, ownerText: string | null, providers: readonly string[]): LoadedRouter {
-  const shipped = toRecord(parseShipped(shippedText, 100).value);
-  const nothing = { config: RouterConfig.parse(shipped), problem: null, notices: [], issues: [] };
-  if (ownerText === null || ownerText.trim() === "") return nothing;
-  const broken = (line: number, what: string): LoadedRouter => ({
-    ...nothing,
-    issues: [{ severity: "critical", line, message: `${what}. The file has no effect until this is corrected.` }],
-    problem: `${fileName} in the data folder, line ${line}: ${what}. The file has no effect until you correct it: the shipped routing is used.`,
-  });
-  const owner = parseUserYaml(ownerText, "failover: and timeouts:");
-  if (owner.broken !== null) return broken(owner.broken.line, owner.broken.what);
-  const merged = RouterConfig.safeParse(merge(shipped, owner.value), { reportInput: true });
-  if (!merged.success) {
-    const [issue] = merged.error.issues;
-    const path = issue?.path.map(String) ?? [];
-    return broken(
-      owner.lineOf(path),
-      `${path.join(".") || "the file"} ${issue === undefined ? "is not as it should be" : describeIssue(issue)}`,
-    );
+  try {
+    return parseRouter(shippedText, ownerText ?? "", providers);
+  } catch (fault) {
+    if (!(fault instanceof OwnerFileFault)) throw fault;
+    const problem = `${fileName} in the data folder, line ${fault.line ?? 1}: ${fault.message}.`;
+    return withProblem({ value: null, problem, line: fault.line }, () => parseRouter(shippedText, "", providers));
   }
+}
+
+/** @throws OwnerFileFault */
+function parseRouter(shippedText: string, ownerText: string, providers: readonly string[]): LoadedRouter {
+  const shipped = toRecord(parseShipped(shippedText, 100).value);
+  if (ownerText.trim() === "") return { config: RouterConfig.parse(shipped), problem: null, isUnknown: false, notices: [], issues: [] };
+  const owner = parseOwnerYaml(ownerText, { maxAliases: 100 });
+  const config = checkOwnerValue(RouterConfig, merge(shipped, owner.value), owner.lineOf);
   const issues = unknownKeys(owner.value).map((path): ConfigIssue => {
     const message = `${path.join(".")} is not a setting and has no effect.`;
     return { severity: "warning", line: owner.lineOf(path), message };
   });
-  for (const { path, name } of namedProviders(merged.data))
+  for (const { path, name } of namedProviders(config))
     if (!providers.includes(name))
       issues.push({
         severity: "warning",
@@ -138,7 +158,7 @@ export function loadRouter(shippedText: string, ownerText: string | null, provid
         message: `${path.join(".")} names "${name}", which config/models.yaml does not have (${providers.join(", ")}).`,
       });
   const notices = issues.map(({ line, message }) => `${fileName}, line ${line}: ${message}`);
-  return { config: merged.data, problem: null, notices, issues };
+  return { config, problem: null, isUnknown: false, notices, issues };
 }
 
 function namedProviders({ lanes, failover }: RouterConfig): { path: string[]; name: string }[] {

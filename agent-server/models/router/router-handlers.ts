@@ -3,7 +3,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { ModelOverride, RouterDecision } from "../../contract/router.ts";
 import type { Handlers, Params, Result } from "../../contract/table.ts";
 import { decisionOf } from "../model-calls.ts";
-import type { ConfigIssue } from "../config-yaml.ts";
+import type { ConfigIssue } from "../config-issue.ts";
 import type { Breakers } from "../resilience/breakers.ts";
 import type { Connectivity } from "../resilience/connectivity.ts";
 import type { LoadedRouter } from "./router-config.ts";

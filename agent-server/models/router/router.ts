@@ -78,7 +78,8 @@ export function createRouter(deps: RouterDeps): Router {
 
   async function decide(task: CallTask, previous: Route | null): Promise<Route> {
     const loaded = deps.models();
-    const { config } = deps.rules();
+    const rules = deps.rules();
+    const { config } = rules;
     const choice = choose(task, previous);
     const pinned = choice.lane.startsWith("flagship") ? pinnedProvider(task, previous) : undefined;
     let target: Target;
@@ -94,6 +95,10 @@ export function createRouter(deps: RouterDeps): Router {
       if (instead === null) throw error;
       return instead;
     }
+    const unknown = [loaded, rules].find(({ isUnknown }) => isUnknown);
+    // The broken file may keep everything on this machine, or name another address.
+    if (unknown?.problem !== undefined && unknown.problem !== null && !isOnThisMachine(target.candidate))
+      throw new LancelotError("unavailable", `Not sent: ${unknown.problem}`, { data: { what: "model" } });
     const kept = pinned === undefined || previous === null ? choice : { ...choice, rule: previous.rule, rationale: previous.rationale };
     const route = makeRoute(task, target, kept);
     if (isOnThisMachine(target.candidate)) return route;

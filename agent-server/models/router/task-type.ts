@@ -2,7 +2,22 @@ import type { IntentResult } from "../../contract/intent.ts";
 import { withoutCode } from "./request-features.ts";
 
 /** The type of a user's request. Local tasks are not among them: only the host starts those. */
-export type TaskType = "plan" | "analyze" | "architect" | "review" | "debug" | "test" | "edit" | "explain" | "commit" | "question" | "chat";
+export type TaskType =
+  | "plan"
+  | "analyze"
+  | "architect"
+  | "review"
+  | "debug"
+  | "decide"
+  | "strategy"
+  | "evaluate"
+  | "diagnose"
+  | "test"
+  | "edit"
+  | "explain"
+  | "commit"
+  | "question"
+  | "chat";
 
 /** The types of slash commands. */
 const commands: Readonly<Record<string, TaskType>> = {
@@ -16,6 +31,10 @@ const commands: Readonly<Record<string, TaskType>> = {
   commit: "commit",
   analyze: "analyze",
   architect: "architect",
+  decide: "decide",
+  strategy: "strategy",
+  evaluate: "evaluate",
+  diagnose: "diagnose",
 };
 
 /** The first type whose words occur in the request decides. Words of its subject do not count: they are elsewhere in the sentence. */
@@ -24,6 +43,7 @@ const signs: readonly (readonly [TaskType, RegExp])[] = [
     "review",
     /\b(?:code |security )?review(?: of)? (?:my|the|this|these|our|all|what|pr|pull)\b|^\W*(?:please |can you |could you )?review\b|\baudit\b/i,
   ],
+  ["diagnose", /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |help me |let'?s )*diagnos(?:e|ing)\b|\bdiagnosis of\b/i],
   [
     "debug",
     /\bdebug\b|\broot cause\b|\bstack ?trace\b|\b(?:find|fix|track down|hunt)\b[^.\n]{0,60}\b(?:bugs?|crash(?:es)?|errors?|failures?|failing|fails?|broken|regressions?|leaks?|exceptions?|flaky)\b|\bwhy\b[^.?\n]{0,80}\b(?:fail(?:s|ing|ed)?|crash(?:es|ing|ed)?|hangs?|broken|breaks?|throws?|wrong|errors?|not work\w*|slow)\b|\b(?:does not|doesn't|do not|don't|is not|isn't) work(?:ing)?\b/i,
@@ -37,8 +57,17 @@ const signs: readonly (readonly [TaskType, RegExp])[] = [
     /^\W*(?:please |can you |could you |let'?s )?(?:plan|outline)\b|\b(?:make|write|draw up|give me|propose|create|come up with|prepare) (?:me )?(?:a |an |the )?(?:[\w-]+ )?(?:plan|roadmap|proposal|strategy)\b|\broadmap\b|\bbreak (?:it|this|that) (?:down )?into (?:steps|tasks)\b|\bstep[- ]by[- ]step plan\b/i,
   ],
   [
+    "strategy",
+    /\b(?:suggest|need|want|define|develop|devise|work out|choose|pick|propose|recommend)\b[^.?\n]{0,40}\bstrateg(?:y|ies)\b|\bwhat(?: is|'s|’s)? (?:our|the best|a good) [\w -]{0,30}strategy\b|^\W*strategy\b/i,
+  ],
+  [
+    "decide",
+    /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |let'?s )*(?:decide|choose between)\b|\bhelp (?:me|us) (?:to )?(?:decide|choose)\b|\bwhich (?:one |of (?:these|the two) )?should (?:we|i) (?:use|choose|pick|take)\b/i,
+  ],
+  ["evaluate", /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |let'?s )*evaluat(?:e|ing)\b|\bevaluation of\b/i],
+  [
     "analyze",
-    /\banaly[sz](?:e|is|ing)\b|\binvestigat(?:e|ion)\b|\btrade-?offs?\b|\bcompare\b[^.\n]{0,80}\b(?:with|to|and|versus|vs)\b|\bassess\b|\bevaluate\b|\bprofile\b[^.\n]{0,40}\b(?:performance|memory|cpu)\b|\bimpact of\b/i,
+    /\banaly[sz](?:e|is|ing)\b|\binvestigat(?:e|ion)\b|\btrade-?offs?\b|\bcompare\b[^.\n]{0,80}\b(?:with|to|and|versus|vs)\b|\bassess\b|\bprofile\b[^.\n]{0,40}\b(?:performance|memory|cpu)\b|\bimpact of\b/i,
   ],
   ["test", /\b(?:write|add|create|extend|improve)\b[^.\n]{0,60}\b(?:unit |integration )?tests?\b/i],
   ["commit", /^\W*(?:please )?commit\b|\bcommit message\b/i],

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalServer } from "../../contract/models.ts";
 import type { GatedFetch } from "../../security/security.ts";
-import { createAsk } from "./server-request.ts";
+import { createAsk, readText } from "./server-request.ts";
 import { displayNames, ModelList, recognise } from "./server-kinds.ts";
 import { holdsSchema } from "./structured-output-probe.ts";
 
@@ -70,7 +70,7 @@ export function createServers(deps: ServersDeps): Servers {
     const kind = Object.entries(knownPorts).find(([port]) => port === new URL(origin).port)?.[1] ?? "other";
     try {
       const response = await fetch(`${origin}/v1/models`, { signal, redirect: "error", headers: { accept: "application/json" } });
-      const { error } = Refusal.parse(await response.json());
+      const { error } = Refusal.parse(JSON.parse((await readText(response)) ?? ""));
       const problem =
         response.status === 401 || response.status === 403
           ? "It requires an API key: add it as a provider with api_key_name in config/models.yaml."

@@ -1,9 +1,12 @@
+import { followUpOf } from "./follow-up.ts";
 import { clausesOf, requestPart } from "./intent-text.ts";
 import type { WordList } from "./intent-vocabulary.ts";
+import { formOf } from "./request-form.ts";
 import { listNames, listsAt, tokensOf, unspacedLists } from "./vocabulary-index.ts";
 
 /** Formal features of a request: the input of the rules, and of the classifier besides the embedding. */
 export interface Cues {
+  /** What is asked, without forbidden clauses; the lists are looked for in it. */
   words: string;
   /** Whether a word of the list occurs, and whether a clause begins with one (after please, can you …). */
   has: Record<WordList, boolean>;
@@ -18,6 +21,14 @@ export interface Cues {
   pasted: boolean;
   /** Number of words; Chinese and Japanese characters count half. */
   length: number;
+  /** A write verb occurs anywhere, also where it is forbidden or only mentioned. */
+  namesWriting: boolean;
+  /** Something is forbidden or limited. */
+  forbids: boolean;
+  /** It takes back or interrupts what was asked before, and asks for nothing else. */
+  interrupts: boolean;
+  /** It has no subject of its own: it goes on with what was said before. */
+  followsUp: boolean;
 }
 
 const lists = listNames;
@@ -29,10 +40,10 @@ function record<T>(value: (name: WordList) => T): Record<WordList, T> {
 
 /** The cues of a text, in bounded time for long ones. */
 export function cuesOf(text: string): Cues {
-  const { words, pasted } = requestPart(text);
-  const tokens = tokensOf(words);
-  const present = new Set([...tokens.flatMap((_, at) => [...listsAt(tokens, at).keys()]), ...unspacedLists(words, false)]);
-  const beginnings = clausesOf(words).map(listsAtBeginning);
+  const { words: whole, pasted } = requestPart(text);
+  const { asked: words, plain, forbids } = formOf(whole);
+  const present = listsIn(plain);
+  const beginnings = clausesOf(plain).map(listsAtBeginning);
   const leading = new Set(beginnings.flatMap((found) => [...found]));
   const first = beginnings[0];
   const last = beginnings.length > 1 ? beginnings.at(-1) : undefined;
@@ -49,7 +60,15 @@ export function cuesOf(text: string): Cues {
       ),
     pasted,
     length: wordCount(words),
+    namesWriting: listsIn(whole).has("write"),
+    forbids,
+    ...followUpOf(whole, forbids),
   };
+}
+
+function listsIn(text: string): Set<WordList> {
+  const tokens = tokensOf(text);
+  return new Set([...tokens.flatMap((_, at) => [...listsAt(tokens, at).keys()]), ...unspacedLists(text, false)]);
 }
 
 /** The lists whose words begin a clause, after please, can you and the like. */
@@ -57,8 +76,11 @@ function listsAtBeginning(clause: string): Set<WordList> {
   const tokens = tokensOf(clause);
   let at = 0;
   while (at < tokens.length) {
-    const courtesy = listsAt(tokens, at).get("polite") ?? (/[\p{L}\p{N}]/u.test(tokens[at] ?? "") ? 0 : 1);
-    if (courtesy === 0 || at + courtesy >= tokens.length) break;
+    const found = listsAt(tokens, at);
+    const courtesy = found.get("polite") ?? (/[\p{L}\p{N}]/u.test(tokens[at] ?? "") ? 0 : 1);
+    // "Can I …" asks, "can you …" requests.
+    const isQuestion = (found.get("question") ?? 0) > courtesy;
+    if (courtesy === 0 || isQuestion || at + courtesy >= tokens.length) break;
     at += courtesy;
   }
   const spaced = listsAt(tokens, at);

@@ -13,7 +13,11 @@ function kindOf(cues: Cues): { intent: Intent; confidence: number } {
   const changes = leads.change || leads.write;
   const decided = (intent: Intent, confidence: number) => ({ intent, confidence });
 
-  if (length === 0) return decided(cues.pasted ? "KNOWLEDGE_REQUEST" : "CONVERSATIONAL", 0.5);
+  if (cues.interrupts) return decided("CONVERSATIONAL", 0.9);
+  // Only forbidden: words about the conversation, which ask for nothing.
+  if (length === 0) return decided(cues.pasted ? "KNOWLEDGE_REQUEST" : "CONVERSATIONAL", cues.forbids ? 0.8 : 0.5);
+  // "Don't deploy, just tell me": an answer is wanted instead.
+  if (cues.forbids && has.hold && !changes && !has.plan) return decided("KNOWLEDGE_REQUEST", 0.8);
   // A few words without a subject of their own.
   if (length <= 6 && !cues.namesCode) {
     if (opens.assent && !has.thanks) return decided("EXEC_REQUEST", 0.9);
@@ -60,16 +64,18 @@ function isLarge({ words }: Cues): boolean {
 
 /** Features of a request besides its intent, whoever classified that. */
 export function factsOf(intent: Intent, cues: Cues): Pick<IntentResult, "isContinuation" | "requiresTools" | "risk"> {
-  const { has, opens, leads, length } = cues;
-  const short = length <= 7 && !cues.namesCode && !cues.pasted;
-  const refersBack = opens.assent || (opens.back && length <= 12) || has.back || /^(?:and|but|und|aber|et|y|e|и|а)\s/iu.test(cues.words);
-  const isReply =
-    intent === "CONVERSATIONAL" ? has.thanks && length <= 8 : refersBack || (length <= 2 && !leads.change && !leads.read && !has.plan);
   return {
-    isContinuation: short && isReply,
+    isContinuation: continues(intent, cues),
     requiresTools: requiresTools(intent, cues),
     risk: riskOf(intent, cues),
   };
+}
+
+/** A follow-up, which means nothing without the message before it. */
+export function continues(intent: Intent, { has, length, pasted, interrupts, followsUp }: Cues): boolean {
+  if (pasted) return false;
+  if (interrupts) return true;
+  return intent === "CONVERSATIONAL" ? (has.thanks && length <= 8) || (followsUp && !has.chat) : followsUp;
 }
 
 function requiresTools(intent: Intent, { has, leads, namesCode, pasted }: Cues): boolean {
@@ -87,11 +93,15 @@ function requiresTools(intent: Intent, { has, leads, namesCode, pasted }: Cues):
   }
 }
 
-/** Write verbs are never low risk, and neither is a request for a change. Anything but a clear request to look counts as a change. */
-export function riskOf(intent: Intent, { has, leads }: Cues): "low" | "high" {
-  if (has.write) return "high";
-  if (intent === "MIXED_REQUEST") return "high";
+/**
+ * Write verbs are never low risk (A1), and neither is a clause that asks for a change, whatever the rest of the request is. Anything but
+ * a clear request to look counts as a change.
+ */
+export function riskOf(intent: Intent, { has, leads, closes, namesWriting, interrupts }: Cues): "low" | "high" {
+  if (namesWriting || intent === "MIXED_REQUEST") return "high";
+  if (interrupts) return "low";
+  if (intent === "PLAN_REQUEST") return closes.change ? "high" : "low";
+  if (leads.change) return "high";
   if (intent !== "EXEC_REQUEST") return "low";
-  const onlyLooks = leads.read && !leads.change;
-  return onlyLooks || (has.prose && !has.change) ? "low" : "high";
+  return leads.read || (has.prose && !has.change) ? "low" : "high";
 }

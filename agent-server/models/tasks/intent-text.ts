@@ -21,10 +21,15 @@ export function requestPart(text: string): { words: string; pasted: boolean } {
   return { words: bounded, pasted: kept.length < lines.length || unfenced !== whole };
 }
 
+const sentenceEnds = /(?<=[.!?;:。！？])\s*|,\s+|，/u;
+const joints =
+  /\s+(?:(?:and|then|but|und|dann|aber|sondern|et|puis|mais|y|luego|pero|e|poi|ma|depois|mas|en|и|&|-)\s+)+|^(?:then|dann|puis|luego|poi|depois)\s+/iu;
+
 /** Clauses that may each request something. */
 export function clausesOf(words: string): string[] {
   return words
-    .split(/(?<=[.!?;:。！？])\s*|,\s+|，|\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en|и|i|&|-)\s+/iu)
+    .split(sentenceEnds)
+    .flatMap((sentence) => sentence.split(joints))
     .map((clause) => clause.trim())
     .filter((clause) => clause !== "");
 }

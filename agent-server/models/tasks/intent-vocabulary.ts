@@ -6,7 +6,7 @@ export const wordLists = {
   /** Never low risk (A1). */
   write: `creat* write writes writing written wrote sav* updat* modif* edit edits edited editing
     erstell* schreib* speicher* aktualisier* bearbeit* ändere* ändern crée* créer écri* enregistr* modifi* édit* mets+à+jour mettre+à+jour
-    crea* escrib* guarda* actualiz* modific* edita* scriv* salva* aggiorn* cri* escrev* salve atualiz* edite
+    crea crear* crean* creando créa* cree escrib* guarda* actualiz* modific* edita* scriv* salva* aggiorn* cria* crie criem escrev* salve atualiz* edite
     maak schrijf bewaar* werk+bij bewerk* создай* напиши* сохрани* обнови* измени* utwórz napisz zapisz zaktualizuj zmień
     创建 写 保存 更新 修改 编辑 作成 書い 保存 更新 変更 編集`,
   /** Other requests for a change. */
@@ -14,12 +14,20 @@ export const wordLists = {
     mak* change changes chang* increas* decreas* insert* set sets format* revert* deploy* clean* generat* bump* split* build rebuild install* uninstall*
     upgrad* downgrad* migrat* port rewrit* rework* redesign* wrap* swap* turn put hide strip* squash* push* commit* merg* kill* restart* stop* rollback roll+back undo
     apply* enabl* disabl* handl* simplif* optimi* memoi* type document* dockeriz* schedul* translat* sort throw get+rid use wire resolv* bootstrap* integrat* reorgani*
-    configur* let have pull sync patch tag reset init scaffold* connect* support* plug switch carry execut* roll+out finish complet* lint retry rethink handle run+the+migrations run+migrations redesign* rework*
+    configur* let have pull sync patch tag reset init scaffold* connect* support* plug switch carry execut* roll+out finish complet* lint retry rethink cancel* run+the+migrations run+migrations redesign* rework*
+    send sends sending sent upload* publish* share shares sharing post posts posting submit* forward* transfer* releas* ship ships pay pays paste expos*
+    email+it email+them email+me email+the mail+it mail+them mail+me mail+the tweet+it tweet+the message+them turn+off power+off shut+down tear+down
+    wipe wipes wiping purg* eras* destroy* nuke* overwrit* truncat* prune* flush* empty empties clear clears reboot* terminat* revok* grant* rotat* chmod chown
     füg* behebe* beheb* fixe* entfern* lösch* benenn* refaktorier* ersetz* implementier* verschieb* konvertier* mach* setz* install* bau* baue* leg* übersetz* nimm* stell* korrigier* repar* führe+aus umsetz* pack*
+    schick* sende* lade lädst veröffentlich* teile vernicht* zerstör* leere überschreib* verwirf kopier* deployen
     ajout* corrig* supprim* renomm* remplac* implément* déplac* convertis* fais chang* installe* répar* réalis* exécut*
+    envoie* envoyez envoyer publie publiez publier téléverse* partage* efface* détrui* écrase* vide videz vider transfère* refais refaites déploie* pousse
     añad* agreg* arregl* corrig* elimin* borr* renombr* reemplaz* implement* mueve* convierte* cambia* instala* haz quita* ejecut* refactoriza*
+    envía* envia* manda mándal* mánda* publica* sube súbe* vacía* vacia* destruye* sobrescrib* comparte* repite* repít* despliega*
     aggiung* correggi* rimuov* elimin* rinomin* sostitu* cambia* installa* realizza* spost*
+    invia* mandal* carica* carical* pubblic* condivid* cancell* svuota* distrugg* sovrascriv* rifa* rifai rifallo ripeti*
     adicion* corrij* remov* elimin* renome* substitu* mud* instal* execut* refatora*
+    envie enviar mande mandar publique publicar suba apague apagar exclua excluir esvazi* destrua destruir compartilh* repita faça faz refaça
     voeg* verwijder* hernoem* vervang* herstel* verander* voer+uit
     добав* исправ* удал* переимен* замен* реализ* перенес* установ* сделай* выполни*
     dodaj* napraw* usuń* zastąp* przenieś* zainstaluj*
@@ -50,13 +58,13 @@ export const wordLists = {
     zaplanuj zaprojektuj strategi* zaproponuj
     计划 方案 设计 架构 规划 策略 計画 設計 提案`,
   /** Requests the execution of the plan too. */
-  act: `then+do implement* carry+it+out carry+out execut* and+do+it do+it then+make then+fix apply* build+it code+it go+through+them start+with roll+it+out migrate+all
+  act: `then+do implement* carry+it+out carry+out execut* and+do+it do+it then+make then+fix apply* build+it code+it go+through+them start+with roll+it+out migrate+all run+it execute+it
     umsetz* setze setz+sie setz+es führe führ* baue+es réalise-le implémente* implémente-le mets-le mettre+en+œuvre ejecút* ejecut* impleménta* implementa* créalo realizza* realizzalo implemente* execute-a
     выполни* реализ* 实现 执行 实施 実装 実行`,
   /** Too large to do without a plan. */
   whole: `whole entire complete full from+scratch everywhere across+all end-to-end app application backend frontend platform saas crm
     ganze* komplett* gesamt* vollständig* tout+le toute+la complet* complète* todo+el toda+la completo completa intero inteiro весь всю 整个 全部 全体`,
-  question: `what whats what's which who whom whose where wheres where's when why how does do+we is are was were can+i did has diff difference explain describe tell+me+about meaning wonder understand
+  question: `what whats what's which who whom whose where wheres where's when why how does do+we is are was were can+i can+one did has diff difference explain describe tell+me+about meaning wonder understand
     was welche* wer wo wann warum wieso wie weshalb erkläre* unterschied bedeutet
     que qu'est-ce quoi quel* qui où quand pourquoi comment c'est+quoi expliqu* différence
     qué cuál quién dónde cuándo cómo por+qué explica* diferencia significa
@@ -80,7 +88,7 @@ export const wordLists = {
   thanks: `thanks thank thx ty cheers awesome perfect great+job nice cool good+work great+work well+done interesting understood makes+sense got+it i+see okay never+mind nevermind nvm no+worries sorry
     danke* dankeschön vielen+dank super merci gracias perfecto grazie obrigado obrigada bedankt dank+je спасибо dziękuję 谢谢 ありがとう 👍 🎉 🙏 ❤️`,
   /** Agrees to a proposal. */
-  assent: `yes yep yeah y go ja sure ok+do ok+go go+ahead go+for+it do+it do+that proceed continue next let's+go do+the please+do sounds+good carry+on try+again again once+more second+option first+option option+
+  assent: `yes yep yeah y go ja sure ok+do ok+go go+ahead go+for+it do+it do+that proceed continue next let's+go do+the please+do sounds+good carry+on try+again again once+more second+option first+option option+ keep+going go+on
     ja+bitte mach+weiter mach+das weiter genau+so oui vas-y fais-le continue sí adelante hazlo continúa sì procedi sim continue+ vá+em+frente ga+door да сделай продолжай tak dalej 好的 继续 是的 はい 続けて`,
   /** Refers to an earlier message. */
   back: `that it this those them same also too other one second+one 2nd first+one last+bit rest it+again in+more+detail you+mean meaning how+come why+tho again instead still next shorter longer previous

@@ -5,7 +5,7 @@ import type { Params } from "../../contract/table.ts";
 import { askModel } from "./ask-model.ts";
 import { classify, featuresOf, type IntentWeights } from "./intent-classifier.ts";
 import { cuesOf } from "./intent-cues.ts";
-import { factsOf, intentByRules, riskOf } from "./intent-rules.ts";
+import { continues, factsOf, intentByRules, riskOf } from "./intent-rules.ts";
 import type { Task, ModelMethod } from "./task-runner.ts";
 import type { TaskServices } from "./task-services.ts";
 
@@ -63,12 +63,14 @@ function whyNoEmbedding(embedder: TaskServices["embedder"]): string | null {
 export function decide(weights: IntentWeights, vector: Float32Array, text: string): IntentResult {
   const cues = cuesOf(text);
   const told = classify(weights, featuresOf(vector, cues));
-  const { intent, confidence } = told;
+  const { confidence } = told;
+  // Few words, whose meaning is the same in every conversation.
+  const intent = cues.interrupts ? "CONVERSATIONAL" : told.intent;
   const acts = intent === "EXEC_REQUEST" || intent === "MIXED_REQUEST";
   return {
     intent,
     confidence,
-    isContinuation: told.continuation >= 0.5 && cues.length <= 12,
+    isContinuation: continues(intent, cues) || (told.continuation >= 0.5 && cues.length <= 12 && !cues.pasted),
     requiresTools: intent === "MIXED_REQUEST" || (intent !== "CONVERSATIONAL" && told.tools >= 0.5),
     // One of the two is enough: treating a harmless request as a change costs a question, the reverse an unrequested change.
     risk: riskOf(intent, cues) === "high" || (acts && told.change >= 0.5) ? "high" : "low",

@@ -34,6 +34,7 @@ export function admitCall({ store, prices, caps, today }: AdmissionDeps, next: N
   if (problem !== null) throw refused("settings", `Not sent: ${problem} Until it is corrected, no paid request is sent.`, null, null, most);
   const limits = { quest: next.questId === null ? null : set.questUsd, day: set.dayUsd };
   if (limits.quest === null && limits.day === null) return nothingHeld;
+  if (prices.isUnknown()) throw refused("settings", `Not sent: ${prices.problem() ?? "The prices are unknown."}`, null, null, most);
   if (most === null) {
     if (allowUnpriced) return nothingHeld;
     throw refused(

@@ -29,12 +29,13 @@ export interface CapsFile {
   changed(): boolean;
 }
 
-const file = { name: "config/usage.yaml", example: "caps:", schema: UsageSettings };
+const file = { name: "usage.yaml", schema: UsageSettings };
+const fileName = `config/${file.name}`;
 const heading = " Spending caps for models, in US dollars; null: no cap. Changes apply at once.";
 
 export function createCapsFile(deps: { configDir: string; dataDir: string }): CapsFile {
   const path = join(deps.dataDir, "config", "usage.yaml");
-  const owners = createSettingsFile({ path, ...file });
+  const owners = createSettingsFile({ dataDir: deps.dataDir, ...file });
   let shipped: UsageSettings | null = null;
 
   return {
@@ -52,7 +53,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
     write(caps) {
       const { problem } = owners.read();
       if (problem !== null) throw new LancelotError("conflict", `${problem} Correct it, then set the caps again.`);
-      const document: Document = parseDocument(readUserFile(path, file.name) ?? "");
+      const document: Document = parseDocument(readUserFile(path, fileName) ?? "");
       if (!isMap(document.contents)) {
         document.contents = document.createNode({ version: "1.0" });
         document.commentBefore = heading;
@@ -60,7 +61,7 @@ export function createCapsFile(deps: { configDir: string; dataDir: string }): Ca
       if (!isMap(document.get("caps"))) document.set("caps", document.createNode({}));
       document.setIn(["caps", "quest_usd"], caps.questUsd);
       document.setIn(["caps", "day_usd"], caps.dayUsd);
-      writeUserFile(path, file.name, document.toString({ lineWidth: 0 }));
+      writeUserFile(path, fileName, document.toString({ lineWidth: 0 }));
     },
 
     changed: () => owners.changed(),

@@ -62,6 +62,8 @@ export interface Prices {
   /** YYYY-MM-DD. */
   updated(): string;
   problem(): string | null;
+  /** True while the user's file is invalid and has no last valid version, so that what a call costs is unknown. */
+  isUnknown(): boolean;
   /** Increases with each change of the table. */
   version(): number;
   changed(): boolean;
@@ -76,13 +78,13 @@ interface Row {
   readonly price: Price;
 }
 
-const file = { name: "config/prices.yaml", example: "prices:", schema: PriceTable };
+const file = { name: "prices.yaml", schema: PriceTable };
 const free: Price = { input: 0, cachedInput: 0, cacheWrite: 0, longCacheWrite: 0, output: 0, tiers: [] };
 
 /** `config/prices.yaml`: the user's table, then the shipped one. The first matching row applies. */
 export function createPrices(deps: { configDir: string; dataDir: string }): Prices {
   let shipped: { updated: string; rows: Row[] } | null = null;
-  const owners = createSettingsFile({ path: join(deps.dataDir, "config", "prices.yaml"), ...file });
+  const owners = createSettingsFile({ dataDir: deps.dataDir, ...file });
   let known: { table: PriceTable | null; rows: Row[]; version: number } = { table: null, rows: [], version: 0 };
 
   const shippedTable = () => {
@@ -117,7 +119,13 @@ export function createPrices(deps: { configDir: string; dataDir: string }): Pric
     },
     problem() {
       const { problem } = owners.read();
-      return problem === null ? null : `${problem} The shipped prices apply until you correct it.`;
+      return problem === null
+        ? null
+        : `${problem} Its last valid version applies until you correct it; without one, no paid request is sent while a cap is set.`;
+    },
+    isUnknown() {
+      const { value, problem } = owners.read();
+      return problem !== null && value === null;
     },
     version: () => ownersTable().version,
     changed: () => owners.changed(),

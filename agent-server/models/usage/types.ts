@@ -56,6 +56,8 @@ export interface UsageBook {
   setCaps(caps: Params<"usage.setCaps">): Result<"usage.setCaps">;
   /** Emits an event when another window or the user's editor changed caps or prices. Cheap: it checks two files. */
   notice(): void;
+  /** Why the user's files are not used; null for each that is, or is missing. */
+  configProblems(): Record<"usage.yaml" | "prices.yaml", string | null>;
   close(): void;
 }
 

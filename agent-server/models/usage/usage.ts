@@ -96,6 +96,7 @@ export function createUsage(deps: UsageDeps): UsageBook {
       telling.changed(null);
       return caps.read().caps;
     },
+    configProblems: () => ({ "usage.yaml": caps.read().problem, "prices.yaml": prices.problem() }),
     notice() {
       if (!caps.changed() && !prices.changed()) return;
       caps.read();

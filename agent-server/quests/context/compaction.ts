@@ -92,17 +92,46 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.join("\n")}`];
 }
 
-/** Verbatim if all statements fit; else only the first and the last, and the sentences with a rule of the others. */
+/** What statements may take at most, in limits: the rest of the window is for the summary and the newest messages. */
+const mostLimits = 2;
+
+/**
+ * Verbatim if all statements fit; else only the first and the last, and the sentences with a rule of the others. Of hundreds of
+ * statements, those with a rule and the newest ones stay, and the others are counted: a task of any length continues.
+ */
 function listStatements(statements: readonly UserStatement[], limit: number): string[] {
   const whole = statements.map(({ question, text }) => (question === null ? text : `(asked: ${question}) ${text}`));
   const fits = whole.reduce((sum, text) => sum + estimateTokens(text), 0) <= limit;
-  return whole.map((text, index) => {
+  const rules = whole.map((text) => (fits || text.length <= shortStatement ? [] : ruleSentences(text)));
+  const lines = whole.map((text, index) => {
     const number = `${String(index + 1)}. `;
     const isFirstOrLast = index === 0 || index === whole.length - 1;
     if (fits || (isFirstOrLast && estimateTokens(text) <= limit) || text.length <= shortStatement) return number + text;
-    const kept = ruleSentences(text);
-    return number + [shorten(text, shortStatement), ...kept].join("\n   ");
+    return number + [shorten(text, shortStatement), ...(rules[index] ?? [])].join("\n   ");
   });
+  let left = limit * mostLimits;
+  if (fits || lines.reduce((sum, line) => sum + estimateTokens(line), 0) <= left) return lines;
+  const newestFirst = whole.map((_, index) => index).toReversed();
+  const onlyRules = whole.map((text, index) => {
+    const sentences = ruleSentences(text);
+    return sentences.length === 0 ? undefined : `${String(index + 1)}. ${sentences.join("\n   ")}`;
+  });
+  const kept = new Map<number, string>();
+  const keep = (index: number, line: string | undefined): void => {
+    if (kept.has(index) || line === undefined) return;
+    const cost = estimateTokens(line);
+    if (cost > left) return;
+    kept.set(index, line);
+    left -= cost;
+  };
+  for (const index of [0, whole.length - 1]) keep(index, lines[index]);
+  for (const index of newestFirst) keep(index, onlyRules[index]);
+  for (const index of newestFirst) keep(index, lines[index]);
+  const omitted = whole.length - kept.size;
+  return [
+    `(${String(omitted)} older messages of the user are left out here.)`,
+    ...[...kept].toSorted(([a], [b]) => a - b).map(([, line]) => line),
+  ];
 }
 
 /** A plan as text for the model. */

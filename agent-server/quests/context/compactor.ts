@@ -81,6 +81,14 @@ export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): 
     riskTier: "T0",
     ...of.trace,
   });
+  // A model can take minutes for it.
+  const { summarizer } = deps.settings();
+  const asksModel = summarizer !== "rules" && !(summarizer === "local" && deps.summarize === undefined);
+  const progress = asksModel ? store.addMessage({ questId, role: "assistant", parts: [notice("info", summarizing)] }) : null;
+  const show = (text: string): void => {
+    if (progress === null) store.addMessage({ questId, role: "assistant", parts: [notice("info", text)] });
+    else if (store.message(progress.id) !== null) store.saveMessage({ ...progress, parts: [notice("info", text)] });
+  };
   try {
     const { text, method, reason: methodReason } = await summarize(deps, of, receiptId, covered, fresh);
     const quest = store.quest(questId);
@@ -109,7 +117,7 @@ export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): 
       });
       const now = of.measure();
       const summaryNotice = `The older part of this task was summarized to save tokens: about ${figure(before)} tokens before, ${figure(now.used + now.fixed)} after (${methodText[method]}). Plan, approvals, pinned items and your own messages are kept verbatim, and this chat still shows every message.`;
-      store.addMessage({ questId, role: "assistant", parts: [notice("info", summaryNotice)] });
+      show(summaryNotice);
       return now.used + now.fixed;
     });
     ledger.close(receiptId, {
@@ -125,6 +133,8 @@ export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): 
     return { before, after, receiptId };
   } catch (error) {
     const cancelled = of.signal.aborted;
+    if (progress !== null)
+      show(cancelled ? "The summary of the older part of this task was stopped." : "The older part of this task could not be summarized.");
     ledger.close(receiptId, {
       status: cancelled ? "cancelled" : "failure",
       errorMessage: error instanceof Error ? error.message : "The summary could not be made.",
@@ -132,6 +142,8 @@ export async function compactQuest(deps: CompactorDeps, of: CompactionRequest): 
     throw error;
   }
 }
+
+const summarizing = "This task is longer than the model's window. Lancelot summarizes its older part, then continues.";
 
 type Method = "active" | "model" | "rules";
 

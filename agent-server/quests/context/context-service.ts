@@ -6,6 +6,7 @@ import type { Governance } from "../../governance/governance.ts";
 import type { ActiveModel, Models } from "../../models/models.ts";
 import { type Ledger, withReceipt } from "../../receipts/receipts.ts";
 import type { Redactor } from "../../security/security.ts";
+import { requireOwnerForSecrets } from "../attachments.ts";
 import { approvalLines, planLines } from "./compaction.ts";
 import type { ContextStore, KeptItem } from "./context-store.ts";
 import { stampOf } from "./freshness.ts";
@@ -35,11 +36,13 @@ interface Deps {
   now: () => Date;
 }
 
+type ItemToAdd = Params<"context.add"> & { questId: string };
+
 /** Lists, adds, removes and summarizes the context of a quest. */
 export interface ContextService {
   items(questId: string | undefined): Promise<Result<"context.items">>;
   /** @throws LancelotError `invalid_params` with the reason, `conflict` when the item does not fit. */
-  add(params: Params<"context.add">, owner: boolean): Promise<ContextItem>;
+  add(params: ItemToAdd, owner: boolean): Promise<ContextItem>;
   remove(questId: string, path: string): Promise<{ removed: boolean }>;
   /** @throws LancelotError `conflict` when there is nothing to summarize. */
   compact(questId: string, signal: AbortSignal, focus?: string): Promise<Result<"context.compact">>;
@@ -119,7 +122,7 @@ export function createContextService(deps: Deps): ContextService {
     ];
   }
 
-  async function makeItem({ questId, path, pinned, text }: Params<"context.add">, owner: boolean): Promise<KeptItem> {
+  async function makeItem({ questId, path, pinned, text }: ItemToAdd, owner: boolean): Promise<KeptItem> {
     const messages = store.messages(questId);
     const base = { state: "whole" as const, reason: null, usedSeq: messages.at(-1)?.message.seq ?? 0, usedAt: deps.now().toISOString() };
     if (text !== undefined)
@@ -132,12 +135,7 @@ export function createContextService(deps: Deps): ContextService {
         findings: [],
         stamp: "",
       };
-    const resolved = governance.resolvePath(path);
-    if (resolved.ok && resolved.sensitive === "secret" && !owner)
-      throw new LancelotError(
-        "unauthorized",
-        `${resolved.display} contains secrets. Adding it requires the owner token; its secrets are redacted.`,
-      );
+    requireOwnerForSecrets(governance, path, owner);
     const read = await context.attached(path, { questId, parentId: store.quest(questId).receiptId });
     if (!read.ok) throw new LancelotError("invalid_params", `${read.path} was not added. ${read.problem}`);
     const stamp = (await stampOf(governance, read.path)) ?? "";

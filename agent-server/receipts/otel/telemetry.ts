@@ -24,6 +24,8 @@ export interface TelemetryState {
 
 export interface Telemetry {
   state(): TelemetryState;
+  /** Why the owner's config/telemetry.yaml is not used; null for a valid or missing file, also when it was corrected since. */
+  configProblem(): string | null;
   /** Sends queued spans until its timeout, then stops. */
   end(): Promise<void>;
 }
@@ -53,19 +55,22 @@ const maxEarly = 1_000;
  */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
   const { configDir, dataDir } = deps;
-  const { value: settings, problem } = createLayeredConfig({
+  const file = createLayeredConfig({
     configDir,
     dataDir,
     name: "telemetry.yaml",
     schema: TelemetrySettings,
-  }).read();
+    consequence: "No traces are sent until you correct it and restart Lancelot.",
+  });
+  const { value: settings, problem } = file.read();
   const url = tracesUrl(deps.env, settings.endpoint);
   const off = (state: "off" | "refused", why: string | null): Telemetry => ({
     state: () => ({ state, problem: why, sent: 0, dropped: 0 }),
+    configProblem: () => file.read().problem,
     end: () => Promise.resolve(),
   });
-  if (!settings.enabled || deps.env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true")
-    return off(problem === null ? "off" : "refused", problem);
+  if (problem !== null) return off("refused", problem);
+  if (!settings.enabled || deps.env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return off("off", null);
   if (url === null)
     return off("refused", "Tracing is enabled without a collector. Set OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint in config/telemetry.yaml.");
   try {
@@ -102,10 +107,11 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   return {
     state: () => ({
       state: failed ? "refused" : "on",
-      problem: failed ? "Traces are not sent: the OpenTelemetry library failed to load. Reinstall Lancelot." : problem,
+      problem: failed ? "Traces are not sent: the OpenTelemetry library failed to load. Reinstall Lancelot." : null,
       sent: pipeline?.sent() ?? 0,
       dropped: dropped + (pipeline?.dropped() ?? 0),
     }),
+    configProblem: () => file.read().problem,
     end: async () => {
       stop();
       await loading;

@@ -82,12 +82,34 @@ while read -r asked; do
           if [ "$key" = oom_kill ]; then echo "$value"; fi
         done 2>/dev/null < $file
       done ;;
+    written)
+      while read -r key value; do echo "$key $value"; done 2>/dev/null < /proc/self/io ;;
     mounts)
       while read -r line; do printf '%s\\n' "$line"; done < /proc/self/mountinfo ;;
   esac
   echo .
 done`;
 }
+
+/**
+ * Prints the kernel's counts of what each process of its user wrote: a line of \`wchar:\` and \`write_bytes:\` with their numbers, or \`unknown\`.
+ * The first argument is the user id. Uses built-ins only.
+ */
+export const writtenScript = `
+for at in /proc/[0-9]*; do
+  if [ "$at" = /proc/$$ ]; then continue; fi
+  uid=none
+  while read -r key value rest; do
+    case $key in Uid:) uid=$value; break ;; esac
+  done 2>/dev/null < "$at/status"
+  if [ $uid != "$0" ]; then continue; fi
+  said=unknown
+  while read -r key value; do
+    case $key in wchar:) said="$key $value" ;; write_bytes:) said="$said $key $value" ;; esac
+  done 2>/dev/null < "$at/io"
+  if [ "$said" != unknown ] || [ -e "$at" ]; then echo "$said"; fi
+done
+true`;
 
 /** Kills every other process of its user at once, so that none can start a new one in between. */
 export const killAllScript = "kill -9 -1";

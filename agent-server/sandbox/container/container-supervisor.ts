@@ -20,6 +20,8 @@ export interface Supervisor {
   processes(): Promise<InnerProcess[]>;
   /** Number of out-of-memory kills since the container started; 0 when this is not visible. */
   killsForMemory(): Promise<number>;
+  /** The kernel's counts of what this process wrote, with all processes that it collected: lines of /proc/self/io. */
+  written(): Promise<string>;
   /** Lines of /proc/self/mountinfo. */
   mounts(): Promise<string[]>;
   close(): void;
@@ -113,6 +115,7 @@ export function createSupervisor(stream: Duplex): Supervisor {
       });
     },
     killsForMemory: async () => Number((await question("memory")).split("\n")[0]) || 0,
+    written: () => question("written"),
     mounts: async () => (await question("mounts")).split("\n"),
     close,
   };

@@ -6,14 +6,14 @@ import {
   type LeftInCopy,
   type OverlayLayer,
   type OverlayView,
-  recordCopySize,
+  recordCopy,
   statViewFile,
   summarizeGenerated,
   writeChangeSet,
 } from "../../workspace/workspace.ts";
 import { type CopiedPaths, createCopiedPaths } from "../copy/copied-paths.ts";
 import { type CopyOwners, hasArrived, type KnownCopy, packFiles, planCopy, wantedFiles } from "../copy/copy-in.ts";
-import { type CopyChanges, receiveChanges, sortChanges } from "../copy/copy-out.ts";
+import { type CopyChanges, keptFiles, receiveChanges, sortChanges } from "../copy/copy-out.ts";
 import { type Listing, ListingError } from "../copy/copy-listing.ts";
 import { TarError } from "../copy/tar-reader.ts";
 import { ownerOf } from "../os/command-user.ts";
@@ -52,6 +52,7 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
 
   async function open({ folder, layers }: Parameters<ViewCommands["open"]>[0]): Promise<OverlayView> {
     if (deps.platform !== "linux") throw unavailable("Commands can work in a copy of the workspace on Linux only.");
+    if (layers.length > 1) throw unavailable("A copy has the workspace only.");
     const engine = await pool.freeTask(folder);
     await removeOrphanedVolumes(engine, { ...pool.tasks, folder: join(deps.dataDir, "tasks") });
     const held: OpenedCopy = { left: nothingLeft, isBusy: false };
@@ -186,7 +187,8 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
         if (file !== null) copy.same.set(path, { here: file.stamp, there: after.get(path)?.stamp ?? "" });
       }
       const bytes = [...after.values()].reduce((sum, { size }) => sum + size, 0);
-      recordCopySize(view.folder, bytes);
+      const kept = keptFiles(after, { wanted, paths, taken: changes.taken, heldBack: copy.heldBack });
+      recordCopy(view.folder, { bytes, kept: summarizeGenerated(kept) });
       return leftOf(changes);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -199,7 +201,7 @@ export function createCopyCommands(deps: ViewCommandsDeps): ViewCommands {
     run,
     try: (runCommand, signal) =>
       tryView({
-        ...{ dataDir: deps.dataDir, workspace, timeoutMs: 20_000, runCommand, signal, open },
+        ...{ dataDir: deps.dataDir, workspace, timeoutMs: 60_000, runCommand, signal, open },
         // With all names of the workspace's path, which the engine has to mount.
         lowerIn: (folder) => join(folder, "lower", relative("/", workspace)),
         layersOf: (lower) => [{ name: "workspace", lower }],

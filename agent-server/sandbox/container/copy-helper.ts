@@ -54,7 +54,7 @@ xargs -0 tar -cf - --no-recursion -- < ${lists}/names`;
 const usedScript = `cd ${root} || exit 1
 du -skx files tmp
 printf ${listingEnd}`;
-const freeScript = `stat -f -c '%a %S' ${files}
+const freeScript = `stat -f -c '%a %S %t' ${files}
 printf ${listingEnd}`;
 
 /** @throws EngineSilent; dockerode's error when the engine rejects a call */
@@ -189,8 +189,8 @@ export async function startHelper(
       disk: {
         everyMs: 1_000,
         async free() {
-          const [, blocks, size] = /^(\d+) (\d+)$/m.exec((await say(freeScript)).toString("latin1")) ?? [];
-          return Number(blocks) * Number(size);
+          const [, blocks, size, type = ""] = /^(\d+) (\d+) ([0-9a-f]+)$/m.exec((await say(freeScript)).toString("latin1")) ?? [];
+          return { bytes: Number(blocks) * Number(size), type: Number.parseInt(type, 16) };
         },
         added: async () => (await used()) - (await atFirst),
       },

@@ -59,9 +59,9 @@ export function parseAddress(text: string, tls: EngineTls | null): EngineAddress
       `The address of the container engine is invalid: ${text.slice(0, 200)}. Write it as unix:///path, tcp://host:2376 or ssh://user@host.`,
     );
   const socket = /^(?:unix|npipe):\/\/(.+)$/.exec(text)?.[1];
-  if (socket !== undefined) return { kind: "socket", path: decodeURIComponent(socket) };
   let url: URL;
   try {
+    if (socket !== undefined) return { kind: "socket", path: decodeURIComponent(socket) };
     url = new URL(text.includes("://") ? text : `tcp://${text}`);
   } catch (error) {
     throw Object.assign(refuse(), { cause: error });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ask, statusOf } from "./engine-call.ts";
+import { runScript } from "./run-script.ts";
 import { killAllScript, killMarkedScript } from "./container-scripts.ts";
 import { commandsOwn, type WarmContainer } from "./warm-container.ts";
 
@@ -40,12 +41,12 @@ export async function killCommand(warm: WarmContainer, mark: string, over: () =>
   try {
     for (let round = 0; round < 3; round += 1) {
       const done = await warm.alone(mark, async () => {
-        await shell(warm, killAllScript, []);
+        await runScript(warm, killAllScript, [], killWithin);
         return gone(warm, mark, over);
       });
       if (done === true) return true;
       if (done === null) {
-        await shell(warm, killMarkedScript, [mark]);
+        await runScript(warm, killMarkedScript, [mark], killWithin);
         if (await gone(warm, mark, over)) return true;
       }
     }
@@ -83,27 +84,6 @@ async function leftOf(warm: WarmContainer, mark: string): Promise<number> {
   const processes = commandsOwn(await warm.supervisor.processes());
   if (warm.active.size === 0 || (warm.active.size === 1 && warm.active.has(mark))) return processes.length;
   return processes.filter(({ parent }) => parent === 1).length;
-}
-
-/** Runs shell built-ins as the commands' user, and waits for their end. */
-async function shell(warm: WarmContainer, script: string, args: readonly string[]): Promise<void> {
-  const { docker } = warm.engine;
-  const exec = await ask(
-    (abortSignal) =>
-      docker
-        .getContainer(warm.id)
-        .exec({ Cmd: ["sh", "-c", script, ...args], User: warm.user, AttachStdout: true, AttachStderr: true, abortSignal }),
-    killWithin,
-  );
-  const stream = await ask(() => exec.start({ hijack: true, stdin: false }), killWithin);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  for (const event of ["end", "close", "error"]) stream.on(event, () => resolve());
-  stream.resume();
-  try {
-    await ask(() => promise, killWithin);
-  } finally {
-    stream.destroy();
-  }
 }
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

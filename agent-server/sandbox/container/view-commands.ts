@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import type { OverlayLayer, OverlayView } from "../../workspace/workspace.ts";
+import { isBelow, type OverlayLayer, type OverlayView } from "../../workspace/workspace.ts";
 import { ownerOf } from "../os/command-user.ts";
 import { makeMaskFile, makeMaskFolder } from "../secret-masks.ts";
 import type { ShellCommand, ShellResult } from "../shell-provider.ts";
@@ -75,7 +75,8 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     if (cwd === null || statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
       throw new LancelotError("invalid_params", "The command's working folder does not exist in the task's files.");
     const engine = await pool.reach();
-    const masked = await deps.masked([], view);
+    const others = view.layers.map(({ lower }) => lower).filter((lower) => lower !== deps.workspace && !isBelow(deps.dataDir, lower));
+    const masked = await deps.masked(others, view);
     mkdirSync(pool.folder, { recursive: true, mode: 0o700 });
     const workFolders = new Map(view.layers.map((one) => [one.name, pool.workFolders.make()]));
     const plan = planViewMounts({
@@ -111,7 +112,7 @@ export function createViewCommands(deps: ViewCommandsDeps): ViewCommands {
     run,
     try: (runCommand, signal) =>
       tryView({
-        ...{ dataDir: deps.dataDir, workspace: deps.workspace, timeoutMs: 10_000, runCommand, signal, open },
+        ...{ dataDir: deps.dataDir, workspace: deps.workspace, timeoutMs: 30_000, runCommand, signal, open },
         lowerIn: (folder) => join(folder, "lower"),
         layersOf: (lower) => [
           { name: "try", lower },

@@ -74,6 +74,24 @@ export async function sortChanges({
   return { removed: gone, taken: taken.toSorted(byFolders), generated, secret: [...secret], special, tooLarge };
 }
 
+/** All files that the copy has otherwise than the view: ignored ones and those that are too large. */
+export function keptFiles(
+  inside: Listing,
+  of: {
+    readonly wanted: ViewFiles;
+    readonly taken: readonly string[];
+    readonly heldBack: ReadonlySet<string>;
+    readonly paths: Pick<CopiedPaths, "isMasked">;
+  },
+): { path: string; change: "created" | "modified" }[] {
+  const taken = new Set(of.taken);
+  return [...inside].flatMap(([path, { kind }]): { path: string; change: "created" | "modified" }[] => {
+    if (kind !== "file" || taken.has(path) || of.paths.isMasked(path)) return [];
+    if (!of.wanted.has(path)) return [{ path, change: "created" }];
+    return of.heldBack.has(path) ? [{ path, change: "modified" }] : [];
+  });
+}
+
 /** Entries that are judged together: git is started for each batch. */
 const judgedAtOnce = 2_000;
 

@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { LancelotError } from "../../contract/errors.ts";
 import type { ProviderHealth } from "../../contract/providers.ts";
 import { commandEnvironment, proxyEnvironment } from "../command-environment.ts";
-import { watchGrowth } from "../container/disk-usage.ts";
+import { lastingWindow, watchGrowth } from "../container/disk-usage.ts";
 import { gitIdentitySettings } from "../git-identity.ts";
 import { runGated } from "../gated-process.ts";
 import type { OsShellDeps } from "./os-shell-deps.ts";
@@ -254,6 +254,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
               network = networks.keep(view, first.pid, shared !== null || networks.of(view) === null);
           },
           watch(end) {
+            const root = first;
             const over = (words: string) => {
               command.onOutput("stderr", Buffer.from(`\nlancelot: stopped because it ${words}.\n`));
               end("limit");
@@ -271,7 +272,7 @@ export function createBubblewrapShell(deps: OsShellDeps): ShellProvider {
                 view?.folder ?? workspace,
                 limits.workspaceBytes,
                 () => over(`added more than ${megabytes(limits.workspaceBytes)} MB to the workspace`),
-                ...(first === null ? [] : [writtenBy(first.pid, view?.folder ?? workspace)]),
+                ...(root === null ? [] : [{ now: () => writtenBy(root.pid), windowMs: lastingWindow }]),
               ),
               ...(group === null && first !== null
                 ? [

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import type { WrittenBytes } from "../container/disk-usage.ts";
 import type { SandboxLimits } from "../shell-provider.ts";
 
 /** Interval of checks in milliseconds. */
@@ -45,25 +46,23 @@ function shareOf(pid: number): number {
   }
 }
 
-/** Types of file systems (statfs) whose writes the kernel counts apart from pipes and sockets: ext2 to ext4, XFS, Btrfs, F2FS. */
-const countedFileSystems: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010]);
-
-/**
- * Counts the bytes that a process and those below it wrote to files, ended ones included. Without the kernel's count, everything is theirs.
- * @param folder where the command writes: on other file systems, output to pipes counts too
- */
-export function writtenBy(pid: number, folder: string): () => number {
-  const names = countedFileSystems.has(statfsSync(folder).type) ? ["write_bytes"] : ["wchar", "write_bytes"];
-  return () =>
-    sum(treeOf(pid), (one) => {
-      try {
-        const counts = readFileSync(`/proc/${one}/io`, "utf8");
-        return Math.max(...names.map((name) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? "0")));
-      } catch {
-        // The process ended in the meantime, and its parent has its count.
-        return existsSync(`/proc/${one}`) ? Number.MAX_SAFE_INTEGER : 0;
-      }
-    });
+/** Counts the bytes that a process and those below it wrote, ended ones included; null without the kernel's count. */
+export function writtenBy(pid: number): WrittenBytes | null {
+  let [files, all] = [0, 0];
+  for (const one of treeOf(pid)) {
+    try {
+      const counts = readFileSync(`/proc/${one}/io`, "utf8");
+      const [output = 0, written = 0] = ["wchar", "write_bytes"].map((name) =>
+        Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? "0"),
+      );
+      files += written;
+      all += Math.max(output, written);
+    } catch {
+      // A process that ended in the meantime is counted with its parent.
+      if (existsSync(`/proc/${one}`)) return null;
+    }
+  }
+  return { files, all };
 }
 
 /**

@@ -110,15 +110,22 @@ export function createFormIndex(forms: readonly EncodedForm[]): FormIndex {
         const slot = Math.imul(hash, multiplier) >>> shift;
         if ((((taken[slot >>> 5] as number) >>> (slot & 31)) & 1) === 0 || at < found || at < seedLength - 1) continue;
         let longest: FormMatch | null = null;
+        let furthest: FormMatch | null = null;
         for (let next = heads[slot] ?? 0; next !== 0; next = before[next - 1] ?? 0) {
           const seed = seeds[next - 1];
           const candidate = seed?.hash === hash ? extend(text, seed, at - seedLength + 1) : null;
-          if (candidate === null || (longest !== null && candidate.end - candidate.start <= longest.end - longest.start)) continue;
-          if (!candidate.isWhole || accepts(candidate)) longest = candidate;
+          if (candidate === null) continue;
+          const isLonger = longest === null || candidate.end - candidate.start > longest.end - longest.start;
+          const isFurther = furthest === null || candidate.end > furthest.end;
+          if ((!isLonger && !isFurther) || (candidate.isWhole && !accepts(candidate))) continue;
+          if (isLonger) longest = candidate;
+          if (isFurther) furthest = candidate;
         }
-        if (longest === null) continue;
+        if (longest === null || furthest === null) continue;
         matches.push(longest);
-        found = longest.end;
+        // In a text that repeats itself, the longest one may end right here, and so would the next one, a few characters on.
+        if (furthest.end > longest.end) matches.push(furthest);
+        found = furthest.end;
       }
       return matches;
     },

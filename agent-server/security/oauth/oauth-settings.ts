@@ -1,14 +1,16 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import { type OAuthProvider, oauthProviders } from "../../contract/oauth.ts";
-import { isLoopbackHost } from "../addresses.ts";
+import { checkOwnerValue, createOwnerFile, OwnerFileFault, parseOwnerYaml } from "../../owner-file.ts";
 import { parseShipped } from "../../shipped-yaml.ts";
+import { isLoopbackHost } from "../addresses.ts";
 
 const Endpoint = z.url({ protocol: /^https?$/ }).refine((value) => {
-  const url = new URL(value);
-  return url.protocol === "https:" || isLoopbackHost(url.hostname);
+  // zod also asks for what it has already found invalid.
+  const url = URL.canParse(value) ? new URL(value) : null;
+  return url !== null && (url.protocol === "https:" || isLoopbackHost(url.hostname));
 }, "must be https (http only on this machine)");
 
 const ProviderSettings = z.strictObject({
@@ -30,63 +32,70 @@ const ProviderSettings = z.strictObject({
 });
 export type OAuthSettings = z.infer<typeof ProviderSettings>;
 
-const fileName = "config/oauth.yaml";
+/** Settings of the sign-ins. */
+export interface OAuthSettingsFile {
+  /** @throws LancelotError `unavailable` when the owner's file is invalid, with the reason */
+  of(provider: OAuthProvider): OAuthSettings;
+  /** Why sign-in is unavailable; null when the owner's file is valid or missing. */
+  problem(): string | null;
+}
+
+type All = Record<OAuthProvider, OAuthSettings>;
 
 /**
- * Returns the settings of a provider's sign-in: the shipped `oauth.yaml`, overridden key by key by the owner's `config/oauth.yaml` in the
- * data folder. Files are read again when they change.
- * @throws LancelotError `unavailable` when the owner's file is invalid, with the reason
+ * The shipped `oauth.yaml`, overridden key by key by the owner's `config/oauth.yaml` in the data folder. Read again when they change. A
+ * broken file stops sign-in, because tokens could go to another address than the owner's.
  */
-export function createOAuthSettings(deps: { configDir: string; dataDir: string }): (provider: OAuthProvider) => OAuthSettings {
+export function createOAuthSettings(deps: { configDir: string; dataDir: string }): OAuthSettingsFile {
   const shippedPath = join(deps.configDir, "oauth.yaml");
-  const ownerPath = join(deps.dataDir, "config", "oauth.yaml");
-  let known: { stamp: string; settings: Record<OAuthProvider, OAuthSettings> } | null = null;
-  return (provider) => {
-    const stamp = `${stampOf(shippedPath)} ${stampOf(ownerPath)}`;
-    if (known?.stamp !== stamp) known = { stamp, settings: load(shippedPath, ownerPath) };
-    return known.settings[provider];
+  const shipped = (): Providers => File.parse(parseShipped(readFileSync(shippedPath, "utf8"), 100).value ?? {}).providers;
+  const file = createOwnerFile({
+    dataDir: deps.dataDir,
+    name: "oauth.yaml",
+    also: [shippedPath],
+    parse(text) {
+      const { value, lineOf } = parseOwnerYaml(text, { maxAliases: 100 });
+      const { providers } = checkOwnerValue(File, value, lineOf);
+      const unknown = Object.keys(providers).find((name) => !oauthProviders.some((one) => one === name));
+      if (unknown !== undefined)
+        throw new OwnerFileFault(lineOf(["providers", unknown]), `providers.${unknown} must be one of ${oauthProviders.join(", ")}`);
+      return merge(shipped(), providers, lineOf);
+    },
+  });
+  let ofShipped: { state: object; settings: All } | null = null;
+  const problem = (): string | null => {
+    const { problem: found } = file.read();
+    return found === null ? null : `${found} Sign-in is unavailable until you correct it.`;
+  };
+  return {
+    problem,
+    of(provider) {
+      const found = problem();
+      if (found !== null) throw new LancelotError("unavailable", found);
+      const state = file.read();
+      if (state.value !== null) return state.value[provider];
+      if (ofShipped?.state !== state) ofShipped = { state, settings: merge(shipped(), {}, () => 1) };
+      return ofShipped.settings[provider];
+    },
   };
 }
 
-function load(shippedPath: string, ownerPath: string): Record<OAuthProvider, OAuthSettings> {
-  const shipped = providersOf(readFileSync(shippedPath, "utf8"));
-  const owner = providersOf(readOwner(ownerPath));
+type Providers = Record<string, Record<string, unknown>>;
+const File = z.strictObject({
+  version: z.unknown().optional(),
+  providers: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
+});
+
+function merge(shipped: Providers, owner: Providers, lineOf: (path: readonly PropertyKey[]) => number): All {
   const one = (name: OAuthProvider): OAuthSettings => {
-    const read = ProviderSettings.safeParse({ ...shipped[name], ...owner[name] });
-    if (read.success) return read.data;
-    const [issue] = read.error.issues;
-    const path = ["providers", name, ...(issue?.path ?? [])].join(".");
-    throw new LancelotError(
-      "unavailable",
-      `${fileName} in the data folder is invalid: ${path}: ${issue?.message ?? "invalid value"}. Correct it.`,
-    );
+    const from = (path: readonly PropertyKey[]): number => lineOf(["providers", name, ...path]);
+    try {
+      return checkOwnerValue(ProviderSettings, { ...shipped[name], ...owner[name] }, from);
+    } catch (error) {
+      if (!(error instanceof OwnerFileFault)) throw error;
+      throw new OwnerFileFault(error.line, `providers.${name}: ${error.message}`);
+    }
   };
   const [anthropic, google] = oauthProviders;
   return { anthropic: one(anthropic), google: one(google) };
-}
-
-const File = z.object({ providers: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) });
-
-function providersOf(text: string): Record<string, Record<string, unknown>> {
-  try {
-    return File.parse(parseShipped(text, 100).value ?? {}).providers;
-  } catch (cause) {
-    throw new LancelotError("unavailable", `${fileName} in the data folder is not a list of providers. Correct it, or delete it.`, {
-      cause,
-    });
-  }
-}
-
-function readOwner(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw new LancelotError("unavailable", `${fileName} in the data folder cannot be read. Check its permissions.`, { cause });
-  }
-}
-
-function stampOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}`;
 }

@@ -26,6 +26,8 @@ export interface OAuth {
   status(): Promise<OAuthState[]>;
   /** Returns the access token for requests, refreshed before it expires. Null when signed out: then an API key is used. */
   token(provider: OAuthProvider): Promise<{ accessToken: string; headers: Readonly<Record<string, string>> } | null>;
+  /** Why the owner's config/oauth.yaml is not used; null when it is, or there is none. */
+  configProblem(): string | null;
   close(): void;
 }
 
@@ -54,7 +56,8 @@ export function createOAuth(deps: {
   now?: () => number;
 }): OAuth {
   const now = deps.now ?? Date.now;
-  const settingsOf = createOAuthSettings(deps);
+  const settingsFile = createOAuthSettings(deps);
+  const settingsOf = settingsFile.of;
   const store = createTokenStore(deps.secrets);
   const pending = new Map<OAuthProvider, Pending>();
   const problems = new Map<OAuthProvider, string>();
@@ -286,6 +289,7 @@ export function createOAuth(deps: {
       const tokens = await current(provider);
       return tokens === null ? null : { accessToken: tokens.accessToken, headers: settingsOf(provider).headers };
     },
+    configProblem: settingsFile.problem,
     close() {
       closed = true;
       for (const provider of oauthProviders) drop(provider);

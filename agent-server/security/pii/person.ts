@@ -6,8 +6,9 @@ import { isNotName, knownGivenName, type NameToken, readName, countWords } from 
 /** Weight of a name that needs other personal data nearby as evidence (a table row, a form, a signature). */
 export const needsEvidence = 0.5;
 
+/** A person has a few titles; without a limit, each of a long list of them would be read to its end. */
 const titles =
-  "(?:(?:Dr|Prof|Dipl|Ing|Mr|Mrs|Ms|Herr|Herrn|Frau|Fr|Hr|M|Mme|Mlle|Monsieur|Madame|Sr|Sra|Srta|Señor|Señora|señor|señora|Don|Doña|don|doña|D|Dña|Sig|Signor|Signora|signor|signora|Dott|Dott\\.ssa|Sig\\.ra|Avv|Senhor|Senhora|senhor|senhora|Sr\\.ª|Exmo|Exma|Maître|Docteur|Professor|Doctor|med|rer|nat|phil|jur)\\.? )*";
+  "(?:(?:Dr|Prof|Dipl|Ing|Mr|Mrs|Ms|Herr|Herrn|Frau|Fr|Hr|M|Mme|Mlle|Monsieur|Madame|Sr|Sra|Srta|Señor|Señora|señor|señora|Don|Doña|don|doña|D|Dña|Sig|Signor|Signora|signor|signora|Dott|Dott\\.ssa|Sig\\.ra|Avv|Senhor|Senhora|senhor|senhora|Sr\\.ª|Exmo|Exma|Maître|Docteur|Professor|Doctor|med|rer|nat|phil|jur)\\.? ){0,6}";
 const afterTitle = new RegExp(`\\.?[ \\u00a0]{1,2}${titles}`, "yu");
 const afterGreeting = new RegExp(`[ \\u00a0]{1,2}${titles}`, "yu");
 const separator = /["'`\])*_]{0,3}\s{0,3}(?::|=>|=|->|→|–|-(?= )|\||>)\s{0,4}["'`*_([|]{0,4}\s{0,2}/y;

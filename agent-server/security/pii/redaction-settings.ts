@@ -1,12 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isNode, LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
+import { checkOwnerValue, fileStamp, OwnerFileFault, parseOwnerYaml, readOwnerText } from "../../owner-file.ts";
 import { checkCustomPattern } from "./custom-pattern.ts";
 import { type PiiKind, piiKinds } from "./types.ts";
 
 const fileName = "config/redaction.yaml";
-const maxBytes = 200_000;
 
 const CustomPattern = z.string().min(1).max(1_000);
 const Domain = z
@@ -81,16 +79,17 @@ export function createRedactionSettings(deps: { configDir: string; dataDir: stri
 function load(paths: readonly { path: string; label: string }[]): Redaction {
   let settings = strictRedaction.settings;
   for (const { path, label } of paths) {
-    let text: string;
+    let text: string | null;
     try {
-      text = readFileSync(path, "utf8");
+      text = readOwnerText(path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") continue;
+      const { line, message } = error instanceof OwnerFileFault ? error : new OwnerFileFault(null, "it cannot be read");
       return {
         ...strictRedaction,
-        problem: `${label} cannot be read; check its permissions. Until then, nothing is exempt from redaction.`,
+        problem: `${label}${line === null ? "" : `, line ${line}`}: ${message}. Until you correct it, nothing is exempt from redaction.`,
       };
     }
+    if (text === null) continue;
     const read = parseRedaction(text);
     if ("problem" in read)
       return { ...strictRedaction, problem: `${label}, ${read.problem} Until you correct it, nothing is exempt from redaction.` };
@@ -110,59 +109,22 @@ function load(paths: readonly { path: string; label: string }[]): Redaction {
 
 /** Parses one file; returns its settings, or the problem with its line and how to correct it. */
 export function parseRedaction(text: string): { settings: RedactionSettings } | { problem: string } {
-  if (text.length > maxBytes) return { problem: "line 1: the file is larger than 200 KB; reduce it." };
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) return { problem: `line ${lines.linePos(error.pos[0]).line}: this is not YAML (${error.message}).` };
-  const lineOf = (path: readonly PropertyKey[]): number => {
-    for (let length = path.length; length > 0; length -= 1) {
-      const node: unknown = document.getIn(path.slice(0, length), true);
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-    }
-    return 1;
-  };
-  let value: unknown;
   try {
-    value = withoutEmpty(document.toJS({ maxAliasCount: 0 }) ?? {});
-  } catch (cause) {
-    return { problem: `line 1: ${cause instanceof Error ? cause.message : "it cannot be parsed"}.` };
+    const { value, lineOf } = parseOwnerYaml(text);
+    const settings = checkOwnerValue(RedactionSettings, value, lineOf);
+    const patterns = [
+      ...settings.allow.patterns.map((source, index) => ({ source, path: ["allow", "patterns", index] })),
+      ...settings.patterns.map(({ pattern: source }, index) => ({ source, path: ["patterns", index, "pattern"] })),
+    ];
+    for (const { source, path } of patterns) {
+      const { problem } = checkCustomPattern(source);
+      if (problem !== null) throw new OwnerFileFault(lineOf(path), `the pattern ${source.slice(0, 80)} ${problem}`);
+    }
+    return { settings };
+  } catch (error) {
+    if (!(error instanceof OwnerFileFault)) throw error;
+    return { problem: `line ${error.line ?? 1}: ${error.message}.` };
   }
-  const parsed = RedactionSettings.safeParse(value, { reportInput: true });
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const path = issue?.path ?? [];
-    return {
-      problem: `line ${lineOf(path)}: ${path.map(String).join(".") || "the file"} ${issue === undefined ? "is invalid" : describeIssue(issue)}.`,
-    };
-  }
-  const patterns = [
-    ...parsed.data.allow.patterns.map((source, index) => ({ source, path: ["allow", "patterns", index] })),
-    ...parsed.data.patterns.map(({ pattern: source }, index) => ({ source, path: ["patterns", index, "pattern"] })),
-  ];
-  for (const { source, path } of patterns) {
-    const { problem } = checkCustomPattern(source);
-    if (problem !== null) return { problem: `line ${lineOf(path)}: the pattern ${source.slice(0, 80)} ${problem}.` };
-  }
-  return { settings: parsed.data };
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === "unrecognized_keys") return `has no setting ${issue.keys.join(", ")}; remove it or correct its name`;
-  if (issue.code === "invalid_key") return `must be one of ${settingKinds.join(", ")}`;
-  if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
-  if (issue.code === "invalid_type")
-    return issue.input === undefined
-      ? `is missing (${issue.expected})`
-      : `must be ${issue.expected === "array" ? "a list" : issue.expected}`;
-  if (issue.code === "too_big" || issue.code === "too_small") return `is too ${issue.code === "too_big" ? "long" : "short"}`;
-  return issue.message;
-}
-
-/** Removes keys without a value. */
-function withoutEmpty(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (inner === null ? [] : [[key, withoutEmpty(inner)]])));
 }
 
 function merge(base: RedactionSettings, override: RedactionSettings): RedactionSettings {
@@ -177,9 +139,4 @@ function merge(base: RedactionSettings, override: RedactionSettings): RedactionS
     },
     patterns: [...base.patterns, ...override.patterns],
   };
-}
-
-function fileStamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "none" : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
 }

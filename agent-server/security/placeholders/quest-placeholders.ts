@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import type { PiiKind, PiiMatch } from "../pii/types.ts";
 import { type KnownSecrets, replaceKnown } from "../known-secrets/known-secrets.ts";
-import { inspectKnown, redactValue, replaceSecrets } from "../redactor.ts";
+import { replaceSecrets } from "../find-secrets.ts";
+import { inspectKnown, redactValue } from "../redactor.ts";
 import type { Finding } from "../types.ts";
 import {
   exactIn,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { commandEffect } from "../command/run-command-line.ts";
-import { visibleCommand } from "../command/command-question.ts";
+import { visibleText } from "../../contract/visible-text.ts";
 import { refused } from "../../execution/execution.ts";
 import { type DeclaredStep, deployActions } from "../providers/deploy-config.ts";
 import { runInShell } from "../command/shell-run.ts";
@@ -88,7 +88,7 @@ function declaredEffect(scope: Scope, effect: Effect, { action, target, declared
     if (decision.verdict === "deny") throw refused(decision);
   }
   const verification =
-    verify === null ? "No verification is declared: only the exit code counts." : `Verification:\n${visibleCommand(verify)}`;
+    verify === null ? "No verification is declared: only the exit code counts." : `Verification:\n${visibleText(verify)}`;
   return {
     ...effect,
     steps: [step],

@@ -36,7 +36,7 @@ export const soulProposeAmendment = defineTool({
             new LancelotError("disabled", "The soul is turned off (flag SOUL), so it cannot be changed.", { data: { flag: "SOUL" } }),
           );
         }
-        const broken = soul.lint(yaml).filter((issue) => issue.rule === "schema" && issue.severity === "critical");
+        const broken = soul.lint(yaml).filter((issue) => issue.severity === "critical");
         if (broken.length > 0) {
           const current = soul.get();
           const text = `This is not a valid soul and was not proposed:\n${toLines(broken)}\n\nThe active soul, ${current.version}:\n${current.yaml.slice(0, shownSoul)}`;
@@ -49,13 +49,9 @@ export const soulProposeAmendment = defineTool({
         }
         const proposal = soul.propose({ yaml, reason, by: "agent", questId: call.quest, parentId: receiptId });
         made = proposal.id;
-        const unsound = proposal.issues.filter((issue) => issue.severity === "critical");
         const text = [
           `Proposed as ${proposal.toVersion} (${proposal.id}). Soul ${proposal.fromVersion} remains active until the user approves and activates the proposal.`,
-          ...(unsound.length === 0 ? [] : [`The user cannot approve it because of these problems:\n${toLines(unsound)}`]),
-          ...(proposal.issues.length === unsound.length
-            ? []
-            : [`Also:\n${toLines(proposal.issues.filter((issue) => issue.severity === "warning"))}`]),
+          ...(proposal.issues.length === 0 ? [] : [`Warnings:\n${toLines(proposal.issues)}`]),
         ].join("\n");
         const outputs = {
           proposalId: proposal.id,

@@ -9,6 +9,7 @@ import type { Log } from "../../security/security.ts";
 import { type TaskOutcome, taskOutputs } from "../../workspace/workspace.ts";
 import type { ProviderResult } from "../routing/provider-failover.ts";
 import { type CommandOutput, createCommandOutput } from "./command-output.ts";
+import { createBackgroundEnds } from "./background-ends.ts";
 import type { BackgroundCommands, BackgroundRequest, BackgroundStart, StoppedBy } from "./background-types.ts";
 import { createPortPreview, type PortPreview } from "./port-preview.ts";
 
@@ -52,6 +53,7 @@ export function createBackgroundCommands(deps: {
 }): BackgroundCommands {
   const { ledger, emit } = deps;
   const entries = new Map<string, Entry>();
+  const ends = createBackgroundEnds();
   let starting = 0;
 
   const running = (): Entry[] => [...entries.values()].filter(({ command }) => command.end === null);
@@ -87,6 +89,7 @@ export function createBackgroundCommands(deps: {
     const exitCode = result?.exitCode ?? null;
     command.end = { reason, exitCode, at: deps.now().toISOString() };
     command.ports = [];
+    ends.add(command, output.text());
     const isGood = exitCode === 0 || entry.stoppedBy !== null;
     try {
       ledger.record(
@@ -233,6 +236,7 @@ export function createBackgroundCommands(deps: {
       const entry = entryOf(id, questId);
       if (entry.command.end === null && endOf(entry.output) <= entry.cursor && waitMs > 0) await untilNews(entry, waitMs, signal);
       if (entry.command.end === null) lookForPorts(entry);
+      else ends.known(id);
       const { text, skipped } = entry.output.live();
       const from = Math.max(entry.cursor, skipped);
       const dropped = from - entry.cursor;
@@ -244,6 +248,8 @@ export function createBackgroundCommands(deps: {
       [...entries.values()]
         .filter(({ command }) => questId === undefined || command.questId === questId)
         .map(({ command, output }) => ({ ...command, live: output.live() })),
+
+    takeEnds: ends.take,
 
     async preview(id, port) {
       const entry = entryOf(id);

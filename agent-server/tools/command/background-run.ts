@@ -57,7 +57,8 @@ export function describeReading({ command, text, dropped }: BackgroundReading): 
   ].join("\n");
 }
 
-function stateText({ end, ports, startedAt }: BackgroundCommand): string {
+/** What a background command is doing, or how it ended. */
+export function stateText({ end, ports, startedAt }: BackgroundCommand): string {
   if (end === null) return `running for ${seconds(Date.now() - Date.parse(startedAt))}${portsText(ports)}`;
   const reasons = {
     exit: `ended with exit code ${String(end.exitCode)}`,

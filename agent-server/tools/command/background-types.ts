@@ -53,6 +53,15 @@ export interface BackgroundReading {
   readonly dropped: number;
 }
 
+/** That a command ended without the model's doing, for the model. */
+export interface BackgroundEnd {
+  readonly id: string;
+  /** How it ended. */
+  readonly state: string;
+  /** Its last lines: plain, redacted and bounded; empty when it printed nothing. */
+  readonly output: string;
+}
+
 /** The commands that run in the background of their tasks. */
 export interface BackgroundCommands {
   /**
@@ -63,6 +72,8 @@ export interface BackgroundCommands {
   /** Reads new output, and waits for some. @throws LancelotError `not_found`. */
   read(of: { id: string; questId: string | null; waitMs: number; signal: AbortSignal }): Promise<BackgroundReading>;
   list(questId?: string): BackgroundCommand[];
+  /** The ends that the model of a task does not know of; each is returned once, and not at all if the model read it. */
+  takeEnds(questId: string): BackgroundEnd[];
   /** Resolves when it has ended and its end is recorded. @throws LancelotError `not_found`. */
   stop(id: string, by: StoppedBy): Promise<BackgroundCommand>;
   /** Opens one of its ports on the loopback interface, as the user asked. @throws LancelotError `not_found`, `unavailable`, `denied`. */

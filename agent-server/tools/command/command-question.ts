@@ -1,4 +1,5 @@
 import type { CommandPlace, Containment } from "../../contract/providers.ts";
+import { visibleText } from "../../contract/visible-text.ts";
 import type { NetworkNeeds } from "../../governance/governance.ts";
 
 /** Where a command runs, for the approval question. */
@@ -21,16 +22,6 @@ export function placeName(place: CommandPlace): string {
   return place === "container" ? "in the container" : place === "os_sandbox" ? "in the OS sandbox" : "on this machine, without a sandbox";
 }
 
-/** Characters that hide or reorder text: control characters except line ends and tabs, zero-width and direction characters, tags. */
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
-
-/** The command with invisible characters escaped, so that the user approves exactly what runs. */
-export function visibleCommand(command: string): string {
-  return command.replace(hidden, (letter) =>
-    letter === "\n" || letter === "\t" ? letter : `⟨U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
-  );
-}
-
 /** The details of the approval question for a command. */
 export function commandDetail(of: {
   command: string;
@@ -42,7 +33,7 @@ export function commandDetail(of: {
   background?: boolean;
 }): string {
   return [
-    visibleCommand(of.command),
+    visibleText(of.command),
     "",
     `Folder: ${of.cwd === "." ? "the workspace" : of.cwd}`,
     `Runs ${describePlace(of.place, of.containment)}.`,
@@ -60,7 +51,7 @@ export function seconds(ms: number): string {
 
 /** The first line, cut to fit a card. */
 export function oneLine(command: string): string {
-  const [first = "", ...rest] = visibleCommand(command.trim()).split("\n");
+  const [first = "", ...rest] = visibleText(command.trim()).split("\n");
   return first.length > 120 || rest.length > 0 ? `${first.slice(0, 120)}…` : first;
 }
 

@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
-import type { Inspection, Redactor } from "../../security/security.ts";
+import { type Inspection, type Redactor, unfinishedTokenFrom } from "../../security/security.ts";
+import { withoutSequences } from "./terminal-text.ts";
 
 /** Longest buffered line (UTF-16 units); longer ones are released in pieces. */
 const maxLine = 16_384;
@@ -19,7 +19,7 @@ const keyEnd = /-----END [A-Z0-9 ]{0,60}PRIVATE KEY/;
 export interface SafeStream {
   /** Returns the complete lines that can be released now. */
   add(text: string): string;
-  /** Returns an unfinished line, such as a prompt; an unfinished private key and what may become a known value stay buffered. */
+  /** Returns an unfinished line, such as a prompt; an unfinished private key, token or known value stays buffered. */
   unended(): string;
   /** Returns the rest after the last input. */
   end(): string;
@@ -59,7 +59,7 @@ export function createSafeStream(redactor: Pick<Redactor, "text" | "inspect">, s
 
   const remember = (text: string): void => {
     // Blanks and terminal sequences do not separate the parts of a value, so they must not fill the memory either.
-    const compact = stripVTControlCharacters(text.slice(-maxLine)).replace(/[\s\p{Cc}\p{Cf}]+/gu, "");
+    const compact = withoutSequences(text.slice(-maxLine)).replace(/[\s\p{Cc}\p{Cf}]+/gu, "");
     shown.text = (shown.text + compact).slice(-shownCharacters);
   };
 
@@ -93,7 +93,7 @@ export function createSafeStream(redactor: Pick<Redactor, "text" | "inspect">, s
       remember(whole.slice(0, cut));
       return whole.slice(0, cut);
     },
-    unended: () => (keyBegin.test(held) ? "" : releaseFinished(held.length)),
+    unended: () => (keyBegin.test(held) ? "" : releaseFinished(unfinishedTokenFrom(held, maxLine))),
     end: () => release(held.length, redactor.inspect(shown.text + held)),
   };
 }

@@ -11,7 +11,8 @@ import type { Provider, Result } from "../../execution/execution.ts";
 import type { Router } from "../routing/capability-router.ts";
 import { runInBackground } from "./background-run.ts";
 import { createCommandOutput } from "./command-output.ts";
-import { commandDetail, oneLine, placeName, seconds, visibleCommand } from "./command-question.ts";
+import { visibleText } from "../../contract/visible-text.ts";
+import { commandDetail, oneLine, placeName, seconds } from "./command-question.ts";
 
 /** A command line from a tool call or the user's configuration. */
 export interface CommandLine {
@@ -50,6 +51,9 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
     ...{ capability: "shell_exec", action: "run", profile },
     ...(held === null ? {} : { only: held }),
   });
+  const hosts = needs?.hosts ?? null;
+  /** For the receipt: where it ran, and what of the network was open to it. */
+  const surroundings = { workspace: scope.workspace, network: !network ? "off" : (hosts?.slice(0, maxHosts) ?? "allowlist") };
   const place = placeOf(planned);
   const containment = planned.containment?.() ?? "host";
   const { openView } = planned;
@@ -62,7 +66,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
   const updateCard = (update: Partial<CommandRun>): void =>
     call.onUpdate?.({
       command: {
-        text: commands.redactor.text(visibleCommand(line.command)).text,
+        text: commands.redactor.text(visibleText(line.command)).text,
         cwd: line.cwd.display,
         place,
         containment,
@@ -117,17 +121,26 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
       const whyNoNetwork = commands.whyNoNetwork(line.command, line.cwd.absolute);
       if (line.background !== undefined)
         return runInBackground(scope, {
-          ...{ receiptId, waitMs: line.background.waitMs, updateCard, text: visibleCommand(line.command) },
+          ...{ receiptId, waitMs: line.background.waitMs, updateCard, text: visibleText(line.command) },
           run: (hooks) => runInShell(commands.runOnProvider, { ...shell, ...hooks }, { ...providerCall, signal: hooks.signal }),
           answer: ({ done, output, connections }) => {
             const ran = placeById(commands.router, done.provider) ?? place;
             updateCard({ place: ran, exitCode: done.value.exitCode, ended: done.value.ended });
             return answerOf(done.value, {
-              ...{ whyNoNetwork, text: output.text(), place: ran, containment, provider: done.provider, timeoutMs, connections },
+              ...{
+                whyNoNetwork,
+                text: output.text(),
+                place: ran,
+                containment,
+                provider: done.provider,
+                timeoutMs,
+                connections,
+                surroundings,
+              },
               limits: { outputBytes: Number.MAX_SAFE_INTEGER },
             });
           },
-          outputs: { place, containment, provider: toProvider(planned) },
+          outputs: { place, containment, ...surroundings, provider: toProvider(planned) },
         });
       const connections: EgressConnection[] = [];
       const output = createCommandOutput({
@@ -158,6 +171,7 @@ export async function commandEffect(scope: Scope, line: CommandLine): Promise<Ef
           timeoutMs,
           limits,
           connections,
+          surroundings,
         });
       } finally {
         output.end();
@@ -178,6 +192,7 @@ function answerOf(
     timeoutMs: number;
     limits: { outputBytes: number };
     connections: readonly EgressConnection[];
+    surroundings: Record<string, unknown>;
   },
 ): Result<Answer> {
   const head = `${describeEnd(result, of.timeoutMs)}, after ${seconds(result.durationMs)} ${placeName(of.place)}.`;
@@ -208,6 +223,7 @@ function answerOf(
       ended: result.ended,
       place: of.place,
       containment: of.containment,
+      ...of.surroundings,
       provider: of.provider,
       durationMs: Math.round(result.durationMs),
       outputBytes: result.outputBytes,
@@ -225,8 +241,9 @@ function answerOf(
   };
 }
 
-/** Most connections on the receipt. */
+/** Most connections and hosts on the receipt. */
 const maxConnections = 50;
+const maxHosts = 50;
 
 /** The proxy's reasons for refused connections, because programs rarely report why a connection failed. */
 function describeRefused(connections: readonly EgressConnection[]): string[] {

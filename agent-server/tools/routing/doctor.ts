@@ -7,8 +7,8 @@ export interface DoctorDeps {
   readonly sandbox: SandboxState;
   readonly dataDir: string;
   readonly networkEnabled: boolean;
-  /** Problems in the user's configuration files. */
-  readonly problems: readonly string[];
+  /** Problems of the user's configuration files by file; null for a file without. */
+  readonly problems: Readonly<Record<string, string | null>>;
 }
 
 /** Free bytes: below `scarce` the user is warned, below `full` no checkpoints can be stored. */
@@ -61,11 +61,11 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorLine[]> {
         ? line("ok", "Tools can reach the hosts on your allowlist.")
         : line("warning", "Tools cannot reach the network.", "Turn on the flag TOOLS_NETWORK to allow it.", "open_flags")),
     },
-    ...deps.problems.map((problem, index) => ({
-      id: `settings-${index}`,
-      title: "Your settings",
-      ...line("warning", problem, "Correct the file in Lancelot's data folder."),
-    })),
+    ...Object.entries(deps.problems).flatMap(([file, problem]) =>
+      problem === null
+        ? []
+        : [{ id: `settings-${file}`, title: "Your settings", ...line("warning", problem, "Correct the file in Lancelot's data folder.") }],
+    ),
   ];
 }
 

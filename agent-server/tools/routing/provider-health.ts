@@ -38,7 +38,7 @@ export interface HealthDeps {
   readonly threshold?: number;
 }
 
-const defaultTimes = { interval: 30_000, timeout: 5_000, inUse: 300_000, cooldown: 30_000, maxCooldown: 300_000 };
+const defaultTimes = { interval: 30_000, timeout: 15_000, inUse: 300_000, cooldown: 30_000, maxCooldown: 300_000 };
 const defaultThreshold = 3;
 
 interface State {

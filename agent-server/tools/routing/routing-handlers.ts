@@ -16,7 +16,7 @@ type Names =
 export function routingHandlers(
   routing: Routing,
   ledger: Pick<Ledger, "open" | "close">,
-  more: () => DoctorLine[] = () => [],
+  more: { readonly lines: () => DoctorLine[]; readonly configProblems: () => Readonly<Record<string, string | null>> },
 ): Pick<Handlers, Names> {
   const byHand = <T>(actionName: string, work: () => Promise<T>): Promise<T> =>
     withReceipt(ledger, { actionType: "user_interaction", actionName, inputs: {}, riskTier: "T1" }, work);
@@ -24,7 +24,7 @@ export function routingHandlers(
     "tools.providers": () => ({ items: routing.providers() }),
     "tools.health": () => routing.health(),
     "tools.route": ({ capability, action }) => routing.route(capability, action),
-    "tools.doctor": async () => ({ items: [...(await routing.doctor()), ...more()] }),
+    "tools.doctor": async () => ({ items: [...(await routing.doctor(more.configProblems())), ...more.lines()] }),
     "tools.sandbox": () => routing.sandbox.state(),
     "tools.sandbox.build": () => byHand("tools.sandbox.build", routing.sandbox.build),
     "tools.sandbox.cancelBuild": () => byHand("tools.sandbox.cancelBuild", routing.sandbox.cancelBuild),

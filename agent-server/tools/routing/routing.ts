@@ -18,13 +18,16 @@ export interface Routing {
   /** Checks every provider now. */
   health(): Promise<{ ok: boolean; items: ProviderInfo[] }>;
   route(capability: string, action: string | undefined): Promise<RouteDecision>;
-  doctor(): Promise<DoctorLine[]>;
+  /** @param problems of the configuration files of other modules, by file */
+  doctor(problems: Readonly<Record<string, string | null>>): Promise<DoctorLine[]>;
   sandbox: {
     state(): SandboxState;
     build(): Promise<SandboxState>;
     cancelBuild(): Promise<SandboxState>;
     restart(): Promise<SandboxState>;
   };
+  /** Why the user's config/tools.yaml and config/deploy.yaml are not used; null for each that is, or is missing. */
+  configProblems(): Record<"tools.yaml" | "deploy.yaml", string | null>;
   /** The current limitations of the tools, each with the next step. */
   degraded(): string[];
   /** Schedules the first check of all providers, after the more urgent work of the start. */
@@ -35,6 +38,8 @@ export interface Routing {
 export interface RoutingDeps {
   readonly providers: readonly ToolProvider[];
   readonly preferences: Preferences;
+  /** Why the user's config/deploy.yaml cannot be used. */
+  readonly deployProblem: () => string | null;
   /** Null without a container engine. */
   readonly control: SandboxControl | null;
   readonly flag: (name: FlagName) => boolean;
@@ -121,18 +126,17 @@ export function createRouting(deps: RoutingDeps): { routing: Routing; router: Ro
     async route(capability, action) {
       return (await router.resolve({ capability, ...(action === undefined ? {} : { action }) })).route;
     },
-    async doctor() {
+    async doctor(problems) {
       await health.checkAll();
-      const declared = providers.find(({ id }) => id === "declared-commands");
-      const deploy = declared === undefined ? null : health.of(declared.id);
       return runChecks({
         providers: router.providers(),
         sandbox: state(),
         dataDir: deps.dataDir,
         networkEnabled: deps.flag("TOOLS_NETWORK"),
-        problems: [preferences.problem(), deploy?.status === "down" ? deploy.message : null].filter((problem) => problem !== null),
+        problems: { ...problems, ...routing.configProblems() },
       });
     },
+    configProblems: () => ({ "tools.yaml": preferences.problem(), "deploy.yaml": deps.deployProblem() }),
     sandbox: {
       state,
       async build() {

@@ -3,7 +3,7 @@ import { readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import type { Storage } from "../../storage/storage.ts";
+import { createClock, type Storage } from "../../storage/storage.ts";
 import type { Packs } from "./object-packs.ts";
 import type { CheckpointSettings } from "./checkpoint-settings.ts";
 import { loadTree } from "../effects/tree-file.ts";
@@ -50,6 +50,8 @@ export function createCollector(deps: {
   ledger: Ledger;
   packs: Packs;
   settings: () => CheckpointSettings;
+  /** Why the owner's limits are unknown; then nothing is removed. */
+  configProblem: () => string | null;
   /** True while a quest may continue, so that none of its checkpoints are removed. False for deleted quests. */
   isQuestOpen: (questId: string) => boolean;
   now: () => Date;
@@ -77,6 +79,7 @@ export function createCollector(deps: {
      UNION SELECT images ->> '$.after.hash' FROM changes WHERE status = 'pending' AND images ->> '$.after.hash' IS NOT NULL`,
   );
   const openCommand = db.prepare("SELECT 1 FROM checkpoints WHERE id || '.tree' = ? AND finished = 0");
+  const clock = createClock({ storage, now: () => deps.now().getTime() });
   let running: Promise<Collected> | null = null;
   let last = 0;
   let waiting = false;
@@ -147,13 +150,17 @@ export function createCollector(deps: {
 
   async function run(space: boolean): Promise<Collected> {
     last = deps.now().getTime();
+    if (deps.configProblem() !== null) return { checkpoints: 0, objects: 0, bytes: 0 };
     const { max_total_bytes: most, keep_days: days } = deps.settings();
     const at = size();
     const limit = space ? Math.min(most, at * 0.9) : most;
     const oldest = new Date(deps.now().getTime() - days * dayMs).toISOString();
     removeAbandonedManifests();
-    forgetWorkspaces(deps.now().getTime() - days * dayMs);
-    let checkpoints = dropSome(({ created_at: created }) => created < oldest, Number.POSITIVE_INFINITY);
+    let checkpoints = 0;
+    if (clock.mayRemove(days)) {
+      forgetWorkspaces(deps.now().getTime() - days * dayMs);
+      checkpoints = dropSome(({ created_at: created }) => created < oldest, Number.POSITIVE_INFINITY);
+    }
     let removed = await removeUnreferenced();
     // Removes a tenth of the removable checkpoints at a time, oldest first, until the store fits. Objects within the grace period would not
     // free any space yet.
@@ -195,7 +202,7 @@ export function createCollector(deps: {
       }
     },
     soon() {
-      if (waiting || running !== null || deps.now().getTime() - last < grace) return;
+      if (waiting || running !== null || Math.abs(deps.now().getTime() - last) < grace) return;
       waiting = true;
       setTimeout(() => {
         waiting = false;

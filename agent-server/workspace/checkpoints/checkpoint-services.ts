@@ -20,6 +20,8 @@ export interface CheckpointServices {
   readonly collector: Collector;
   /** Limits of storage, and which files count as generated. */
   readonly settings: () => CheckpointSettings;
+  /** Why the owner's config/checkpoints.yaml is not used; null when it is, or there is none. */
+  readonly configProblem: () => string | null;
 }
 
 export interface CheckpointServicesDeps {
@@ -38,10 +40,16 @@ export interface CheckpointServicesDeps {
 
 export function createCheckpointServices(deps: CheckpointServicesDeps): CheckpointServices {
   const { storage, ledger, governance, workspace, now, log } = deps;
-  const settings = createCheckpointSettings({ configDir: deps.configDir, dataDir: storage.dataDir, onProblem: (message) => log(message) });
+  const settingsFile = createCheckpointSettings({
+    configDir: deps.configDir,
+    dataDir: storage.dataDir,
+    onProblem: (message) => log(message),
+  });
+  const settings = () => settingsFile.read().value;
+  const configProblem = () => settingsFile.read().problem;
   const packs = createPacks({ storage, now: () => now().getTime() });
   const objects = createObjectStore(storage.dataDir, packs);
-  const collector = createCollector({ storage, ledger, packs, settings, isQuestOpen: deps.isQuestOpen, now, log });
+  const collector = createCollector({ storage, ledger, packs, settings, configProblem, isQuestOpen: deps.isQuestOpen, now, log });
   const kept = createCheckpoints({ storage, objects, workspace: workspace ?? "", now });
   const checkpoints: Checkpoints = {
     ...kept,
@@ -75,5 +83,5 @@ export function createCheckpointServices(deps: CheckpointServicesDeps): Checkpoi
           now,
           log,
         });
-  return { objects, checkpoints, effects, collector, settings };
+  return { objects, checkpoints, effects, collector, settings, configProblem };
 }

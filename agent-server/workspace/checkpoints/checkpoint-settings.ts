@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createLayeredConfig } from "../../storage/storage.ts";
+import { type ConfigFile, createLayeredConfig } from "../../storage/storage.ts";
 
 /** `config/checkpoints.yaml`. Sizes in bytes. */
 export const CheckpointSettings = z.strictObject({
@@ -15,12 +15,16 @@ export const CheckpointSettings = z.strictObject({
 });
 export type CheckpointSettings = z.infer<typeof CheckpointSettings>;
 
-/** The shipped file with the user's over it, key by key. An invalid file is ignored as a whole, and `onProblem` gets the reason. */
+/** The shipped file with the user's over it, key by key. While `problem` is set, nothing may be removed by these limits. */
 export function createCheckpointSettings(deps: {
   configDir: string | null;
   dataDir: string;
   onProblem: (message: string) => void;
-}): () => CheckpointSettings {
-  const file = createLayeredConfig({ ...deps, name: "checkpoints.yaml", schema: CheckpointSettings });
-  return () => file.read().value;
+}): ConfigFile<CheckpointSettings> {
+  return createLayeredConfig({
+    ...deps,
+    name: "checkpoints.yaml",
+    schema: CheckpointSettings,
+    consequence: "Its last valid version applies, and nothing that undo needs is removed, until you correct it.",
+  });
 }

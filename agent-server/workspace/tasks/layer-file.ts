@@ -1,3 +1,6 @@
+import { readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { errno } from "../file-errors.ts";
 import { decodeText } from "../text/encoding.ts";
 import { inUntrustedFolder, type UntrustedFolder } from "./untrusted-folder.ts";
 
@@ -16,4 +19,20 @@ export async function readLayerText(upper: string, path: string, maxBytes: numbe
   };
   const bytes = await inUntrustedFolder(upper, (folder) => read(folder, parts));
   return bytes === null ? null : (decodeText(bytes)?.text ?? null);
+}
+
+/** Entries of a folder that are listed. */
+const maxListed = 5_000;
+
+/** Entries other than folders below a folder of the layer, relative to the layer. */
+export function filesBelow(upper: string, folder: string): string[] {
+  try {
+    return readdirSync(join(upper, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .slice(0, maxListed)
+      .map((entry) => relative(upper, join(entry.parentPath, entry.name)));
+  } catch (error) {
+    if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR" || errno(error) === "EACCES") return [];
+    throw error;
+  }
 }

@@ -1,11 +1,13 @@
-import { constants, lstatSync, readdirSync } from "node:fs";
+import { constants, lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Log } from "../../security/security.ts";
 import { diskPath } from "../byte-path.ts";
 import type { StoredChange } from "../changes/change-store.ts";
 import { errno } from "../file-errors.ts";
+import { filesBelow } from "./layer-file.ts";
 import type { LayerFolders } from "./layer-scan.ts";
+import { headFolder, linkedFiles, repositoryIn, revertLinked } from "./own-repository.ts";
 import type { CommandOrigin, TaskOutcome } from "./task-outcome.ts";
 import type { OpenTask } from "./open-task.ts";
 import type { OverlayView } from "./types.ts";
@@ -38,6 +40,8 @@ export interface LiveTask {
   readonly states: Map<string, string>;
   /** Paths of the layer that show what the workspace has, with the state of the workspace that they show. */
   readonly copies: Map<string, string>;
+  /** The same for the repository of a linked work tree: entries that nobody takes over, with the state in which they were looked at. */
+  linked: ReadonlyMap<string, string>;
   /** The state of the repository that the view shows. */
   seen: string;
   readonly release: () => void;
@@ -91,8 +95,6 @@ const compareMs = 1_000;
 const clockTickMs = 100;
 /** No state of an entry, so that it is compared again. */
 const unknownState = "?";
-/** Entries of the repository that are shown again as the workspace has them. */
-const maxMetadata = 5_000;
 
 export function createLiveViews(deps: LiveViewsDeps): LiveViews {
   const { workspace, foldersOf, changesOf } = deps;
@@ -105,8 +107,10 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
 
   const inWorkspace = (path: string): string => stateAt(join(workspace, path));
   /** Changes with the user's commits and checkouts, which replace files that the mount remembers. */
-  const repositoryState = (): string => ["HEAD", "index", "logs/HEAD"].map((name) => inWorkspace(join(".git", name))).join();
+  const repositoryState = (): string => ["HEAD", "index", "logs/HEAD"].map((name) => stateAt(join(headFolder(workspace), name))).join();
   const inLayer = ({ task }: LiveTask, path: string): string => stateAt(join(foldersOf(task.view).upper, path));
+
+  const inLinked = ({ task }: LiveTask, path: string): string => stateAt(join(repositoryIn(task.view, workspace).upper, path));
 
   async function paused<T>({ programs }: LiveTask, work: () => Promise<T>): Promise<T> {
     const resumes: (() => void)[] = [];
@@ -153,6 +157,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
       live.states.set(path, inLayer(live, path));
       live.copies.set(path, state);
     }
+    for (const [path, state] of live.linked) if (inLinked(live, path) === state) await revertLinked(view, workspace, path);
     for (const change of open) {
       if (shown.get(change.id) === change.updatedAt) continue;
       if (await deps.show(view, change)) conflicts.add(change.path.absolute);
@@ -186,6 +191,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
       live.copies.set(path, isKnown ? theirs : unknownState);
     }
     // Copies of metadata that nobody takes over would hide what the user's git does.
+    live.linked = new Map((trees.length > 0 ? linkedFiles(live.task.view, workspace) : []).map((path) => [path, inLinked(live, path)]));
     for (const tree of trees)
       for (const path of filesBelow(foldersOf(live.task.view).upper, tree)) {
         live.states.set(path, inLayer(live, path));
@@ -255,7 +261,7 @@ export function createLiveViews(deps: LiveViewsDeps): LiveViews {
     add(task, questId, program, of) {
       const known = all.get(questId);
       const live: LiveTask = known ?? {
-        ...{ task, programs: new Map(), states: new Map(), copies: new Map(), seen: repositoryState() },
+        ...{ task, programs: new Map(), states: new Map(), copies: new Map(), linked: new Map(), seen: repositoryState() },
         release: deps.holdFolder(questId),
         timer: setInterval(() => updateSoon(questId), compareMs).unref(),
       };
@@ -300,17 +306,4 @@ function changedAt(state: string): number {
 /** True for the state of the layer's mark of a deleted entry. */
 function isDeleted(state: string): boolean {
   return (Number(state.split(" ")[3]) & constants.S_IFMT) === constants.S_IFCHR;
-}
-
-/** Entries other than folders below a folder of the layer, relative to the layer. */
-function filesBelow(upper: string, folder: string): string[] {
-  try {
-    return readdirSync(join(upper, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => !entry.isDirectory())
-      .slice(0, maxMetadata)
-      .map((entry) => relative(upper, join(entry.parentPath, entry.name)));
-  } catch (error) {
-    if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR" || errno(error) === "EACCES") return [];
-    throw error;
-  }
 }

@@ -18,6 +18,8 @@ export type RefProblem =
   | "changed outside"
   /** Another work tree has it checked out. */
   | "work tree"
+  /** It is not the branch of the linked work tree, which shares its branches and tags with others. */
+  | "not checked out"
   /** An existing tag was moved. */
   | "tag moved"
   /** It is or was a symbolic ref, or has no hash. */

@@ -4,7 +4,7 @@ import { LancelotError } from "../../contract/errors.ts";
 import type { Git } from "../git/git.ts";
 import type { Head } from "../git/git-head.ts";
 import { inPrivateFolder } from "../git/git-transfer.ts";
-import { objectFormat, readRefState, type RefState } from "../git/ref-state.ts";
+import { branchesOfOtherTrees, objectFormat, readRefState, type RefState } from "../git/ref-state.ts";
 import { type DroppedMetadata, findDroppedMetadata } from "./dropped-metadata.ts";
 import { type NewCommit, readNewCommits } from "./new-commits.ts";
 import { type ImportLimits, type VerifiedObjects, verifyObjects } from "./object-quarantine.ts";
@@ -47,6 +47,8 @@ export interface ReadWorkOptions {
   readonly upper: string;
   readonly signal: AbortSignal;
   readonly limits?: ImportLimits;
+  /** A linked work tree shares branches and tags with others, so only the branch that it has checked out is taken over. */
+  readonly isLinked?: boolean;
 }
 
 /**
@@ -62,16 +64,21 @@ export async function readRepositoryWork(options: ReadWorkOptions): Promise<Repo
   const hashBytes = objectFormat(git) === "sha256" ? 32 : 20;
   const real = await readRefState(git);
   const view = await inUntrustedFolder(merged, (folder) => readViewRefs(folder, worktree, hashBytes * 2));
-  if (view === null) {
+  // Without a HEAD, git finds no repository there, and later commands would have none.
+  if (view === null || (view.head.ref === null && view.head.commit === null)) {
     if (!existsSync(dirname(merged))) throw new LancelotError("unavailable", "The task's view of the workspace is closed.");
     const dropped = [{ what: "repository", names: [".git"] }];
-    return { refs: [], refused: [], commits: [], paths: [], head: { before: real.head, after: real.head }, dropped, base };
+    return { refs: [], refused: [], commits: [], paths: [], head: { before: real.head, after: view?.head ?? real.head }, dropped, base };
   }
   const written = await inUntrustedFolder(upper, async (folder) => ({
     dropped: await findDroppedMetadata({ upper: folder, repository: git.repository, worktree }),
     index: await atWorktree(folder, worktree, (inner) => Promise.resolve(readIndex(inner))),
   }));
-  const { candidates, refused } = await namedCandidates(git, compareRefs(base, real, view));
+  const { candidates, refused } = await namedCandidates(
+    git,
+    compareRefs(base, real, view),
+    options.isLinked === true ? [real.head.ref, view.head.ref] : null,
+  );
   const staged = (at: Git): Promise<DroppedMetadata[]> => stagedOnly(git, at, written?.index ?? null, view.head, hashBytes);
   const shared = { head: { before: real.head, after: view.head }, base: nextBase(base, real, view) };
   const { commit } = view.head;
@@ -119,16 +126,22 @@ export async function knownHashes(git: Git, real: RefState): Promise<string[]> {
   return [...listed.split("\n").filter((hash) => hash !== ""), ...(real.head.commit === null ? [] : [real.head.commit])];
 }
 
-/** @throws LancelotError `too_large`. */
+/** @param only the refs that may be taken over; null for all @throws LancelotError `too_large`. */
 async function namedCandidates(
   git: Git,
   compared: { candidates: RefCandidate[]; refused: RefRefusal[] },
+  only: readonly (string | null)[] | null,
 ): Promise<{ candidates: RefCandidate[]; refused: RefRefusal[] }> {
   if (compared.candidates.length > maxRefs)
     throw new LancelotError("too_large", `The task changed more than ${maxRefs} branches and tags, so its commits were not imported.`);
   const candidates: RefCandidate[] = [];
   const refused = [...compared.refused];
+  const others = only === null ? new Set<string>() : branchesOfOtherTrees(git.repository);
   for (const candidate of compared.candidates) {
+    if (only !== null && (others.has(candidate.ref) || !only.includes(candidate.ref))) {
+      refused.push({ ref: candidate.ref, problem: others.has(candidate.ref) ? "work tree" : "not checked out" });
+      continue;
+    }
     const short = candidate.ref.replace(/^refs\/(?:heads|tags)\//, "");
     const isUnsafe = short.startsWith("-") || short === "HEAD" || /\p{Cc}|\p{Cf}/u.test(short);
     if (isUnsafe || (await git.ask("check-ref-format", [candidate.ref])) === null) refused.push({ ref: candidate.ref, problem: "name" });

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { closeSync, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, utimesSync, writeFileSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, readdirSync, type Stats, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Ledger } from "../../receipts/receipts.ts";
 import type { Log } from "../../security/security.ts";
-import { createLease, type Storage } from "../../storage/storage.ts";
+import { createClock, createLease, type Storage } from "../../storage/storage.ts";
 import type { CheckpointSettings } from "../checkpoints/checkpoint-settings.ts";
 import { createPace } from "../effects/tree-walk.ts";
 import { errno, fileError } from "../file-errors.ts";
+import { readCopyRecord } from "./copy-record.ts";
 import { entryIn, mountOf, namesIn, openBelow, unlock, withFolders } from "./folder-descriptors.ts";
 import { unfinishedJournals } from "./generated-journal.ts";
 import { createTaskTrash } from "./task-trash.ts";
@@ -64,6 +65,8 @@ export function createTaskFolders(deps: {
   /** Absolute, links resolved. */
   workspace: string;
   settings: () => Pick<CheckpointSettings, "max_task_bytes" | "keep_task_days">;
+  /** Why the owner's limits are unknown; then nothing is removed by them. */
+  configProblem?: () => string | null;
   log: Log;
 }): TaskFolders {
   const { storage, ledger, log } = deps;
@@ -109,7 +112,7 @@ export function createTaskFolders(deps: {
         const folder = join(root, workspace, questId);
         const stats = statFolder(folder);
         if (stats === null || !questIdPattern.test(questId)) continue;
-        const bytes = (await sizeOf(folder)) + copySizeOf(folder);
+        const bytes = (await sizeOf(folder)) + readCopyRecord(folder).bytes;
         found.push({ questId, folder, workspace: workspace === mine ? "this" : "other", bytes, lastUsed: stats.mtime });
       }
     }
@@ -180,8 +183,14 @@ export function createTaskFolders(deps: {
       let total = all.reduce((sum, { bytes }) => sum + bytes, 0);
       const oldest = now().getTime() - days * dayMs;
       const removed = { folders: 0, bytes: 0 };
+      const clock = createClock({ storage, now: () => now().getTime() });
+      const isOld = (lastUsed: Date): boolean => clock.mayRemove(days) && lastUsed.getTime() < oldest;
+      if (deps.configProblem !== undefined && deps.configProblem() !== null) {
+        deleteSoon();
+        return removed;
+      }
       for (const { questId, folder, bytes, lastUsed } of all) {
-        if (lastUsed.getTime() >= oldest && total <= most) continue;
+        if (!isOld(lastUsed) && total <= most) continue;
         if (isQuestOpen(questId) || pending.get(questId) !== undefined) continue;
         if (!discard(folder)) continue;
         removed.folders += 1;
@@ -208,22 +217,6 @@ export function createTaskFolders(deps: {
 
     deleted: () => trash.empty(),
   };
-}
-
-/** In the folder of a task whose commands work in a copy: the size of the copy in bytes. */
-const copySizeName = "copy-bytes";
-
-/** Makes the size of a task's copy count towards the quota. @param folder of the task */
-export function recordCopySize(folder: string, bytes: number): void {
-  writeFileSync(join(folder, copySizeName), String(bytes), { mode: 0o600 });
-}
-
-function copySizeOf(folder: string): number {
-  try {
-    return Number(readFileSync(join(folder, copySizeName), "utf8")) || 0;
-  } catch {
-    return 0;
-  }
 }
 
 /** Records the use in the folder's own time, which no command changes: the content is in folders below. */

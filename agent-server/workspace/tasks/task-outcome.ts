@@ -12,6 +12,7 @@ import { type LayerChange, type LayerFolders, scanLayer } from "./layer-scan.ts"
 import { proposeChange } from "./propose-change.ts";
 import type { RepositoryWork } from "./repository-work.ts";
 import type { GeneratedFiles } from "./task-store.ts";
+import type { LeftInCopy } from "./types.ts";
 
 /** Changes that a person can review. More come from dependencies or build output that git does not ignore. */
 const maxProposed = 2_000;
@@ -148,4 +149,11 @@ function inReviewOrder(changes: readonly LayerChange[], all: readonly LayerChang
     return !isDeletedFolder(change) && !(isCreatedFolder && filled.has(change.path));
   });
   return [...changes.filter(isDeletedFolder), ...rest];
+}
+
+/** Adds what the command left in an engine's copy of the workspace. */
+export function withLeftInCopy(outcome: TaskOutcome, left: LeftInCopy | undefined): TaskOutcome {
+  if (left === undefined) return outcome;
+  const [secret, special] = [new Set([...outcome.secret, ...left.secret]), new Set([...outcome.special, ...left.special])];
+  return { ...outcome, secret: [...secret], special: [...special], inCopy: left.generated, tooLarge: left.tooLarge };
 }

@@ -1,12 +1,15 @@
 import { join } from "node:path";
+import type { GeneratedGroup } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/governance.ts";
 import { openGit } from "../git/git.ts";
 import { type AppliedGenerated, applyGenerated, generatedState, recoverGenerated, undoGenerated } from "./apply-generated.ts";
 import { completeImport, importCommits, type ImportOptions, type ImportResult } from "./commit-import.ts";
+import { readCopyRecord } from "./copy-record.ts";
 import { readLayerText } from "./layer-file.ts";
 import { journalFolder } from "./generated-journal.ts";
 import { dropFromLayer } from "./layer-drop.ts";
+import { emptyLayer, linkedUpper } from "./own-repository.ts";
 import type { RepositoryWork } from "./repository-work.ts";
 import type { TaskRest, TaskStore } from "./task-store.ts";
 import { maxEditBytes } from "../workspace-files.ts";
@@ -31,6 +34,8 @@ export interface RecoveredFiles {
 /** What a task's layer holds besides proposed changes: generated files and commits. No command of the task runs meanwhile. */
 export interface TaskRests {
   of(questId: string): TaskRest;
+  /** Files that stay in the engine's copy of the workspace, where the task's commands work in one. */
+  inCopy(questId: string): readonly GeneratedGroup[];
   /** The text of a file that only the task has; null when there is none. @throws LancelotError `too_large`. */
   readText(questId: string, path: string): Promise<string | null>;
   /**
@@ -69,12 +74,19 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
 
   const layerOf = (folder: string, { opaque }: TaskRest) => ({ upper: join(folder, name, "upper"), lower: workspace, opaque });
 
+  /** Removes what the task did to the repository. */
+  async function dropRepository(folder: string, rest: TaskRest): Promise<void> {
+    const linked = linkedUpper(folder, workspace);
+    if (linked === null) await dropFromLayer(layerOf(folder, rest), ".git");
+    else await emptyLayer(linked);
+  }
+
   async function drop(of: Omit<RestOf, "receiptId">, part: "generated" | "repository"): Promise<void> {
     await hold(of, async (folder) => {
       const rest = tasks.get(of.questId);
-      const paths = part === "repository" ? [".git"] : (rest.generated?.paths ?? []);
       if (rest[part] === null) return;
-      for (const path of paths) await dropFromLayer(layerOf(folder, rest), path);
+      if (part === "repository") await dropRepository(folder, rest);
+      else for (const path of rest.generated?.paths ?? []) await dropFromLayer(layerOf(folder, rest), path);
       tasks.save(of.questId, { ...rest, [part]: null });
     });
   }
@@ -92,6 +104,7 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
 
   return {
     of: (questId) => tasks.get(questId),
+    inCopy: (questId) => readCopyRecord(deps.folderOf(questId)).kept,
 
     async readText(questId, path) {
       if (tasks.get(questId).generated === null) return null;
@@ -142,7 +155,7 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
         const rest = tasks.get(of.questId);
         if (rest.repository === null) throw new LancelotError("not_found", "This task has no commits that are not imported yet.");
         const git = await openGit(workspace, of.signal);
-        const upper = join(layerOf(folder, rest).upper, ".git");
+        const upper = linkedUpper(folder, workspace) ?? join(layerOf(folder, rest).upper, ".git");
         const result = await importCommits(rest.repository.work, {
           git,
           upper,
@@ -151,7 +164,7 @@ export function createTaskRests(deps: TaskRestsDeps): TaskRests {
           record,
           signal: of.signal,
         });
-        await dropFromLayer(layerOf(folder, rest), ".git");
+        await dropRepository(folder, rest);
         tasks.save(of.questId, { ...rest, repository: null });
         return result;
       }),

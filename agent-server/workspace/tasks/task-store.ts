@@ -1,5 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { GeneratedGroup, TaskLeft } from "../../contract/changes.ts";
+import { displayPath } from "../byte-path.ts";
 import type { RefState } from "../git/ref-state.ts";
 import type { OpaqueFolders } from "./layer-drop.ts";
 import type { RepositoryWork } from "./repository-work.ts";
@@ -33,7 +34,7 @@ export interface TaskRest {
 export const nothingLeft: TaskRest = { generated: null, repository: null, opaque: new Map() };
 
 /** What waits, for views. */
-export function toTaskLeft(questId: string, { generated, repository }: TaskRest): TaskLeft {
+export function toTaskLeft(questId: string, { generated, repository }: TaskRest, inCopy: readonly GeneratedGroup[]): TaskLeft {
   return {
     questId,
     generated: generated === null ? null : { groups: [...generated.groups], receiptId: generated.receiptId },
@@ -41,6 +42,7 @@ export function toTaskLeft(questId: string, { generated, repository }: TaskRest)
       (repository?.work.refs.length ?? 0) === 0
         ? []
         : (repository?.work.commits ?? []).slice(0, 50).map(({ hash, subject }) => ({ hash, subject })),
+    inCopy: inCopy.map((group) => ({ ...group, name: displayPath(group.name) })),
   };
 }
 

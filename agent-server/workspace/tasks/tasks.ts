@@ -12,21 +12,19 @@ import { recoverGenerated } from "./apply-generated.ts";
 import { dropFromLayer, findOpaque, type OpaqueFolders } from "./layer-drop.ts";
 import { type LayerFolders, statOf } from "./layer-scan.ts";
 import type { OpenTask } from "./open-task.ts";
-import { readOwnState, readOwnWork } from "./own-repository.ts";
+import { emptyLayer, isLinkedWritten, linkedLayer, openWithRepository, readOwnState, readOwnWork, repositoryIn } from "./own-repository.ts";
 import type { TaskFolders } from "./task-folders.ts";
 import { type BackgroundProgram, createLiveViews, type LiveTask, type Proposed } from "./live-views.ts";
-import { type CommandOrigin, type OutcomeDeps, readOutcome, type TaskOutcome } from "./task-outcome.ts";
+import { type CommandOrigin, type OutcomeDeps, readOutcome, type TaskOutcome, withLeftInCopy } from "./task-outcome.ts";
 import { nothingLeft, type PendingWork, type TaskStore } from "./task-store.ts";
-import type { LeftInCopy, OverlayLayer, OverlayView } from "./types.ts";
+import type { OpenView, OverlayView } from "./types.ts";
 import { createTaskRests, type TaskRests } from "./task-rest.ts";
 import { workspaceLayer } from "./workspace-layer.ts";
 import { putInView } from "./write-to-view.ts";
 
 export type { BackgroundProgram } from "./live-views.ts";
 export type { CommandOrigin, TaskOutcome } from "./task-outcome.ts";
-
-/** Opens a view of a task; a sandbox does that. */
-export type OpenView = (task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }) => Promise<OverlayView>;
+export type { OpenView } from "./types.ts";
 
 /** A command of a task. While it is open, no other command of the task runs. */
 export interface TaskCommand {
@@ -128,9 +126,11 @@ export function createTasks(deps: TasksDeps): Tasks {
   /** Makes the workspace show through where the task has nothing to propose any more. Closes the view. */
   async function closeWithout(view: OverlayView, paths: readonly string[], trees: readonly string[] = []): Promise<void> {
     const { upper } = foldersOf(view);
-    const stale = [...paths, ...trees].filter((path) => statOf(join(upper, path)) !== null);
+    const { linked, upper: metadata } = repositoryIn(view, workspace);
+    const stale = [...paths, ...(linked === null ? trees : [])].filter((path) => statOf(join(upper, path)) !== null);
     const opaque: OpaqueFolders = stale.length === 0 ? new Map() : await findOpaque(foldersOf(view), stale);
     await view.close();
+    if (linked !== null && trees.length > 0) await emptyLayer(metadata);
     for (const path of stale) await dropFromLayer({ upper, lower: workspace, opaque }, path, trees.includes(path) ? "tree" : "entry");
   }
 
@@ -179,7 +179,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     // The state before the view: what the user commits meanwhile is not the task's.
     const reading = readBase(questId, signal);
     reading.catch(() => undefined);
-    let view = await openView({ folder, layers: [layer] });
+    let view = await openWithRepository(openView, folder, workspace);
     const base = await reading.catch(async (error: unknown) => {
       await view.close();
       throw error;
@@ -188,7 +188,7 @@ export function createTasks(deps: TasksDeps): Tasks {
     const { upper } = foldersOf(view);
     if (decided.some((path) => statOf(join(upper, path)) !== null)) {
       await closeWithout(view, decided);
-      view = await openView({ folder, layers: [layer] });
+      view = await openWithRepository(openView, folder, workspace);
     }
     const conflicts = new Set<string>();
     try {
@@ -209,11 +209,9 @@ export function createTasks(deps: TasksDeps): Tasks {
     isSettled: (path: string) => boolean = () => false,
   ): Promise<Proposed> {
     const folders = foldersOf(view);
-    const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(
-      deps,
-      { folders, questId, hasRepository: base !== null, isSettled },
-      of,
-    );
+    const hasRepository = base !== null && linkedLayer(workspace) === null;
+    const { unchanged, hasRepositoryWork, ...outcome } = await readOutcome(deps, { folders, questId, hasRepository, isSettled }, of);
+    const isWritten = hasRepositoryWork || isLinkedWritten(view, workspace);
     const kept = new Set(outcome.held.map((path) => join(workspace, path)));
     for (const change of changesOf(questId).open)
       if (shown.get(change.id) === change.updatedAt && !kept.has(change.path.absolute) && !conflicts.has(change.path.absolute))
@@ -222,8 +220,9 @@ export function createTasks(deps: TasksDeps): Tasks {
       for (const change of changesOf(questId).open)
         if (shown.get(change.id) === change.updatedAt && !conflicts.has(change.path.absolute))
           changes.addEvidence(change.id, { command: of.origin, receiptId: of.receiptId, passed: of.tests === "passed" });
-    const repository = hasRepositoryWork && base !== null ? await pendingWork(base, folders) : null;
-    const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...(repository === null ? [] : [".git"])]);
+    const repository = isWritten && base !== null ? await pendingWork(base, view) : null;
+    const metadata = repository === null || !hasRepository ? [] : [".git"];
+    const opaque = await findOpaque(folders, [...(outcome.generated?.paths ?? []), ...metadata]);
     const { generated: known } = deps.tasks.get(questId);
     // Looking at the same files again does not make them newer than their review.
     const isKnown = JSON.stringify(known?.groups) === JSON.stringify(outcome.generated?.groups);
@@ -231,13 +230,13 @@ export function createTasks(deps: TasksDeps): Tasks {
     return {
       outcome: withLeftInCopy({ ...outcome, inCopy: [], tooLarge: [], work: repository?.work ?? null }, view.leftInCopy?.()),
       unchanged,
-      trees: hasRepositoryWork && repository === null ? [".git"] : [],
+      trees: isWritten && repository === null ? [".git"] : [],
     };
   }
 
   /** The work in the repository that is worth keeping; null where only its copies in the layer differ, which would hide the user's. */
-  async function pendingWork(base: RefState, { merged, upper }: LayerFolders): Promise<PendingWork | null> {
-    const work = await readOwnWork(workspace, { base, merged, upper });
+  async function pendingWork(base: RefState, view: OverlayView): Promise<PendingWork | null> {
+    const work = await readOwnWork(workspace, { base, ...repositoryIn(view, workspace) });
     if (work === null) return null;
     const isStaged = work.dropped.some(({ what }) => what === "staged files" || what === "index");
     return work.refs.length > 0 || work.refused.length > 0 || isStaged ? { base: work.base, work } : null;
@@ -340,10 +339,4 @@ export function createTasks(deps: TasksDeps): Tasks {
 function isBelowNoFolder(root: string, path: string): boolean {
   const above = path.split("/").slice(0, -1);
   return above.some((_, index) => statOf(join(root, ...above.slice(0, index + 1)))?.isDirectory() !== true);
-}
-
-function withLeftInCopy(outcome: TaskOutcome, left: LeftInCopy | undefined): TaskOutcome {
-  if (left === undefined) return outcome;
-  const [secret, special] = [new Set([...outcome.secret, ...left.secret]), new Set([...outcome.special, ...left.special])];
-  return { ...outcome, secret: [...secret], special: [...special], inCopy: left.generated, tooLarge: left.tooLarge };
 }

@@ -21,6 +21,12 @@ export interface LeftInCopy {
 }
 
 /**
+ * Opens a view of a task; a sandbox does that.
+ * @throws LancelotError `unavailable` where a layer cannot be shown
+ */
+export type OpenView = (task: { readonly folder: string; readonly layers: readonly OverlayLayer[] }) => Promise<OverlayView>;
+
+/**
  * Mounted layers and the temporary folder of a task, kept by one process. Nothing is mounted outside of that process's own mount namespace,
  * where each layer stands at its folder's own path.
  */

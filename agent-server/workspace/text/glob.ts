@@ -7,6 +7,8 @@ import picomatch from "picomatch";
 export function globFilter(glob: string | undefined): (path: string, below?: string) => boolean {
   if (glob === undefined) return () => true;
   const pattern = glob.replace(/^\.?\//, "");
+  // The workspace itself.
+  if (pattern === "") return () => true;
   const matches = picomatch(pattern.endsWith("/") ? `${pattern}**` : pattern, {
     dot: true,
     basename: !pattern.includes("/"),

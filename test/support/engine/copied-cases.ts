@@ -5,6 +5,7 @@ import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../../agent-server/sandbox/container.ts";
+import { readCopyRecord } from "../../../agent-server/workspace/tasks/copy-record.ts";
 import { type OverlayView, scanLayer } from "../../../agent-server/workspace/workspace.ts";
 import { createSandboxFixture, type SandboxFixture } from "../sandbox/fixture.ts";
 import { isolationLimits } from "../sandbox/limits.ts";
@@ -229,7 +230,7 @@ export function copiedCases(title: string, engine: () => { readonly socket: stri
     it("keeps its volumes while the task has a folder, and counts their size", async () => {
       const view = await open("one");
       await run(view, "dd if=/dev/zero of=file bs=1000 count=20 2>/dev/null");
-      expect(Number(readFileSync(join(folderOf("one"), "copy-bytes"), "utf8"))).toBeGreaterThan(20_000);
+      expect(readCopyRecord(folderOf("one")).bytes).toBeGreaterThan(20_000);
       await view.close();
       await open("two");
       expect(await volumes()).toHaveLength(2);

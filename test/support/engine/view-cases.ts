@@ -1,4 +1,16 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ContainerShell } from "../../../agent-server/sandbox/container.ts";
@@ -87,6 +99,29 @@ function containerViewCases(title: string, socket: () => string): void {
         "renamed: folder > undefined",
       ]);
       expect(readdirSync(inside("old")).toSorted()).toEqual(["a.txt", "b.txt"]);
+    });
+
+    it("shows a second folder in the same way, such as the repository of a linked work tree", async () => {
+      const lower = join(fixture.outside, "repository");
+      mkdirSync(join(lower, "sub"), { recursive: true });
+      for (const [path, text] of [
+        ["HEAD", "main\n"],
+        ["sub/gone", "gone\n"],
+        [".env", `KEY=${fixture.canary}\n`],
+      ] as const)
+        writeFileSync(join(lower, path), text);
+      // Commands run as the workspace's owner.
+      const { uid, gid } = statSync(fixture.workspace);
+      for (const path of ["", "HEAD", "sub", "sub/gone", ".env"]) chownSync(join(lower, path), uid, gid);
+      const second = { name: "repository", lower };
+      const view = await shell.openView?.({ folder: join(fixture.dataDir, "tasks/two"), layers: [layer(), second] });
+      if (view === undefined) throw new Error("The sandbox has no views.");
+      views.push(view);
+      const ran = await run(view, `cd ${lower} && cat HEAD .env; echo side > HEAD; rm -r sub; cat HEAD; ls`);
+      expect(ran.stdout).toBe("main\nside\nHEAD\n");
+      expect([readFileSync(join(lower, "HEAD"), "utf8"), readdirSync(lower).toSorted()]).toEqual(["main\n", [".env", "HEAD", "sub"]]);
+      expect(readFileSync(join(view.upper(second), "HEAD"), "utf8")).toBe("side\n");
+      expect(await run(view, `cat ${lower}/HEAD`)).toMatchObject({ stdout: "side\n" });
     });
 
     it("shows at once what the user changed between two commands, also files that the first one read", async () => {

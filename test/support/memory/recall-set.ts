@@ -55,6 +55,24 @@ export function recallSet(): { facts: RecallFact[]; questions: RecallQuestion[] 
   return { facts, questions };
 }
 
+const Requests = z.strictObject({
+  named: z.array(z.tuple([z.string(), z.union([z.string(), z.array(z.string())])])),
+  none: z.array(z.string()),
+});
+
+/** Requests, instead of questions, over the same facts: they name a thing among ordinary words, or share only ordinary words with facts. */
+export function requestSet(): ReturnType<typeof recallSet> {
+  const file = join(import.meta.dirname, "../../fixtures/memory-requests/requests.yaml");
+  const { named, none } = Requests.parse(parse(readFileSync(file, "utf8")));
+  return {
+    facts: recallSet().facts,
+    questions: [
+      ...named.map(([ask, answers]) => ({ file: "named", ask, answers: [answers].flat() })),
+      ...none.map((ask) => ({ file: "none", ask, answers: [] })),
+    ],
+  };
+}
+
 export const recallNow = Date.UTC(2025, 9, 1);
 
 /** Other things that are remembered: three thousand facts of another product, and what other workspaces remember. */

@@ -135,7 +135,7 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
   if (fault === "hang") return;
   if (fault === "too_long") return sendJson(response, 400, wire.error(400, wire.tooLong));
   const status = fault?.startsWith("http") === true ? Number(fault.slice(4)) : 200;
-  if (status !== 200) {
+  if (status !== 200 && turn.bytes === undefined) {
     if (turn.retryAfter !== undefined) response.setHeader("retry-after", String(turn.retryAfter));
     if (turn.retryAfterMs !== undefined) response.setHeader("retry-after-ms", String(turn.retryAfterMs));
     if (turn.says?.startsWith("<") === true) return sendPage(response, status, turn.says);
@@ -147,6 +147,15 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
   if (fault === "json_error") return sendJson(response, 200, wire.error(503, "The model is overloaded."));
   if (fault === "redirect") {
     response.writeHead(307, { location: "https://elsewhere.example/v1" });
+    response.end();
+    return;
+  }
+  if (turn.bytes !== undefined) {
+    response.writeHead(status, { "content-type": turn.contentType ?? "text/event-stream" });
+    for (const chunk of turn.bytes) {
+      if (response.destroyed) return;
+      await write(response, Buffer.from(chunk), turn.chunkBytes);
+    }
     response.end();
     return;
   }

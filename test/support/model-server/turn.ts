@@ -47,6 +47,10 @@ export interface Turn {
   says?: string;
   /** The stream as it was recorded, in place of what the other fields would become. */
   stream?: string;
+  /** Bytes in place of what the other fields would become, endless ones too. They are sent as fast as the client takes them. */
+  bytes?: Iterable<Uint8Array>;
+  /** Of `bytes`. */
+  contentType?: string;
   /** Cuts the byte stream every so many bytes, wherever that falls. */
   chunkBytes?: number;
   /** Milliseconds before each event. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readCatalog } from "../../../agent-server/models/local/catalog.ts";
+import { openCatalog } from "../../../agent-server/models/local/catalog.ts";
 import { createFetch } from "../../../agent-server/models/local/download.ts";
 import { createEmbedder, type Embedder, type EmbedderDeps } from "../../../agent-server/models/local/embedding.ts";
 import { registryOf } from "../../../agent-server/models/local/npm-registry.ts";
@@ -15,7 +15,7 @@ const configDir = fileURLToPath(new URL("../../../config", import.meta.url));
 export function openEmbedder(over: Partial<EmbedderDeps> = {}): Embedder {
   const folder = join(localDataDir, "models");
   return createEmbedder({
-    model: readCatalog(configDir, localDataDir).intent,
+    model: openCatalog(configDir, localDataDir).catalog.intent,
     folder,
     runtime: createRuntime(configDir, localDataDir),
     verifier: createVerifier(over.folder ?? folder),

@@ -37,9 +37,30 @@ const Line = z
 
 /** A part of the labelled set in test/fixtures/intents. @throws Error naming a line that is not one. */
 export function intentSamples(part: "train" | "dev" | "held-out"): IntentSample[] {
-  const file = fileURLToPath(new URL(`../../fixtures/intents/${part}.txt`, import.meta.url));
-  const lines = readFileSync(file, "utf8").split("\n");
-  return lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => Line.parse(line));
+  return linesOf(part)
+    .filter((line) => !line.startsWith("#"))
+    .map((line) => Line.parse(line));
+}
+
+/** A request whose form decides; `writes` says that it is of high risk. */
+export interface FormSample extends IntentSample {
+  readonly form: string;
+}
+
+/** A half of the requests whose form decides: negations, questions about a word, follow-ups, mixed and risky requests. */
+export function formSamples(half: "tuning" | "held-out"): FormSample[] {
+  let form = "";
+  return linesOf(`forms-${half}`).flatMap((line): FormSample[] => {
+    if (line.startsWith("## ")) form = line.slice("## ".length);
+    return line.startsWith("#") ? [] : [{ ...Line.parse(line), form }];
+  });
+}
+
+function linesOf(name: string): string[] {
+  const file = fileURLToPath(new URL(`../../fixtures/intents/${name}.txt`, import.meta.url));
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 /** What the classifier is trained on, in its order; `written` by a person rather than made from a template. */

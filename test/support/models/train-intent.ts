@@ -32,7 +32,8 @@ async function featuresOfAll(samples: readonly IntentSample[]): Promise<Float32A
   return features;
 }
 
-const samples = trainingSamples();
+// A text without words of its own is not classified.
+const samples = trainingSamples().filter(({ sample }) => cuesOf(sample.text).length > 0);
 const features = await featuresOfAll(samples.map(({ sample }) => sample));
 const dimensions = (features[0]?.length ?? 0) - cueNames.length - 1;
 const train = (classes: readonly number[], count: number) =>
@@ -51,7 +52,7 @@ const binary = (holds: (sample: IntentSample) => boolean) => {
 const weights: IntentWeights = {
   version: "1.0",
   model: embedder.sha256 ?? "",
-  samples: createHash("sha256").update(JSON.stringify(samples)).digest("hex"),
+  samples: createHash("sha256").update(JSON.stringify(trainingSamples())).digest("hex"),
   embedding: dimensions,
   cues: [...cueNames],
   temperature: 1,
@@ -67,7 +68,7 @@ const weights: IntentWeights = {
   },
 };
 
-const dev = intentSamples("dev");
+const dev = intentSamples("dev").filter(({ text }) => cuesOf(text).length > 0);
 const devFeatures = await featuresOfAll(dev);
 const judged = () => devFeatures.map((vector, index) => ({ ...classify(weights, vector), right: dev[index]?.intent }));
 const loss = (temperature: number) => {
@@ -87,7 +88,7 @@ const accuracyAbove = (threshold: number) => {
 };
 weights.threshold = Number((thresholds.find((threshold) => accuracyAbove(threshold) >= wanted) ?? 0.99).toFixed(2));
 
-const heldOut = intentSamples("held-out");
+const heldOut = intentSamples("held-out").filter(({ text }) => cuesOf(text).length > 0);
 const heldFeatures = await featuresOfAll(heldOut);
 const rightOf = (vectors: readonly Float32Array[], of: readonly IntentSample[]) =>
   vectors.filter((vector, index) => classify(weights, vector).intent === of[index]?.intent).length / of.length;

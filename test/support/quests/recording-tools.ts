@@ -23,7 +23,9 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
     if (!isOpen(change)) change.status = change.hunks.every((hunk) => hunk.state === "accepted") ? "accepted" : "rejected";
   };
 
-  const tools: Pick<HostTools, "list" | "schemas" | "invoke" | "files" | "changes" | "verifications"> = {
+  const tools: Pick<HostTools, "list" | "schemas" | "invoke" | "files" | "changes" | "verifications"> & {
+    background: Pick<HostTools["background"], "takeEnds">;
+  } = {
     list: () =>
       Object.entries(effects).map(([name, { tier, capability }]) => ({
         name,
@@ -59,6 +61,7 @@ export function recordingTools(effects: Record<string, { tier: Tier; capability?
       }
     },
     files: () => Promise.resolve([]),
+    background: { takeEnds: () => [] },
     changes: {
       list: ({ questId, open }) =>
         [...changes.values()].filter(

@@ -218,7 +218,7 @@ while True:
       const view = await open("f");
       const memory = await start(view, `/usr/bin/python3 -c 'a = "x" * (400 << 20); import time; time.sleep(60)'; exit 3`);
       expect((await memory.ended).result.ended === "memory" || (await memory.ended).result.exitCode === 3).toBe(true);
-      const disk = await start(view, "while :; do head -c 8000000 /dev/zero >> big; done");
+      const disk = await start(view, "i=0; while :; do i=$((i + 1)); head -c 8000000 /dev/zero > big$i; done");
       expect((await disk.ended).result.ended).toBe("stopped");
       const loud = await start(view, "yes", { bytesPerSecond: 100_000, outputBytes: Number.MAX_SAFE_INTEGER });
       await new Promise((resolve) => setTimeout(resolve, 2_500));

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   copyFileSync,
   existsSync,
@@ -325,6 +326,37 @@ export function isolationCases(title: string, options: IsolationOptions): void {
         const bytes = readdirSync(filler).reduce((sum, name) => sum + statSync(join(filler, name)).blocks * 512, 0);
         expect(bytes).toBeLessThan(isolationLimits.workspaceBytes * 8);
         rmSync(filler, { recursive: true, force: true });
+      });
+
+      it("end what fills the disk with deleted files that are still open", async () => {
+        const megabytes = Math.floor(isolationLimits.workspaceBytes / megabyte) - 8;
+        const hold = `(exec 3>held; rm held; dd if=/dev/zero bs=1M count=${megabytes} >&3 2>/dev/null; sleep 600) &`;
+        const ran = await run(`${`${hold} sleep 0.2; `.repeat(8)} wait`, { timeoutMs: 120_000 });
+        expect([ran.result.ended, ran.result.exitCode]).toEqual(["stopped", null]);
+        expect(await run("echo alive")).toMatchObject({ stdout: "alive\n" });
+      });
+
+      it.each([
+        ["are idle", "echo ready; while [ ! -e filled ]; do sleep 0.1; done"],
+        [
+          "write to pipes",
+          "dd if=/dev/zero bs=1M count=400 2>/dev/null | cat > /dev/null; echo ready; while [ ! -e filled ]; do sleep 0.1; done",
+        ],
+      ])("do not blame commands that %s for what others write to the same disk", async (name, command) => {
+        // It stays: the disk is told of space that becomes free later than the next command starts.
+        const foreign = join(fixture.dataDir, `foreign ${name}`);
+        const filled = join(fixture.workspace, "filled");
+        const ran = run(`${command}; sleep 1; echo over`, {
+          timeoutMs: 120_000,
+          onOutput(_stream, bytes) {
+            if (!Buffer.from(bytes).includes("ready")) return;
+            // More than the disk limit of the command, several times.
+            for (let times = 0; times < 6; times += 1) appendFileSync(foreign, Buffer.alloc(isolationLimits.workspaceBytes));
+            writeFileSync(filled, "");
+          },
+        });
+        expect(await ran).toMatchObject({ stdout: "ready\nover\n", stderr: "", result: { ended: "exit", exitCode: 0 } });
+        rmSync(filled);
       });
 
       it("hold in the folder for temporary files", async () => {

@@ -89,6 +89,7 @@ const sampleLeft: TaskLeft = {
     receiptId: "receipt-7",
   },
   commits: [{ hash: "0123456789abcdef0123456789abcdef01234567", subject: "Apply the linter's fixes" }],
+  inCopy: [{ name: "target", created: 1208, modified: 0, deleted: 0 }],
 };
 const proposingCommand = sampleCommand({
   status: "success",

@@ -108,7 +108,9 @@ describe("what leads the prompt", () => {
     const sources = await context().readSources([], trace);
     expect(Buffer.byteLength(sources.instructions[0]?.text ?? "")).toBeLessThanOrEqual(8_192);
     const { system } = context().assemble(sources, request, trace);
-    expect(system).toContain(`[data ${marker} from AGENTS.md of the repository]\n\`\`\`\n[end of data]`);
+    expect(system).toMatch(
+      /\[data 0123456789abcdef from AGENTS\.md of the repository\.[^\]]*\(override\.previous\)[^\]]*\]\n```\n\[end of data\]/,
+    );
     expect(system).toContain(`[cut]\n[end ${marker}]`);
     expect(system.split(`[end ${marker}]`)).toHaveLength(4);
   });

@@ -196,7 +196,10 @@ describe("there is one execution pipeline", () => {
     return { committed, staged, item: item?.itemId ?? "" };
   }
 
-  /** Everything a call could leave: the workspace, the data folder beside the database, and every row that is no record or count of asking. */
+  /**
+   * Everything a call could leave: the workspace, the data folder beside the database and the copies that readers of the owner's files keep,
+   * and every row that is no record or count of asking.
+   */
   function world(): Record<string, unknown> {
     const rows: Record<string, unknown> = {};
     const tables = fixture.storage.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all() as {
@@ -206,7 +209,7 @@ describe("there is one execution pipeline", () => {
       if (/^(ledger|receipts|sqlite_|approvals$|governance_decisions$|hosts$)/.test(name)) continue;
       rows[name] = fixture.storage.db.prepare(`SELECT * FROM "${name}"`).all();
     }
-    const files = snapshotTree(dirname(fixture.workspace), (path) => path.includes("lancelot.sqlite") || path.includes("/.git/"));
+    const files = snapshotTree(dirname(fixture.workspace), (path) => /lancelot\.sqlite|\/\.git\/|\/config-last-valid(?:\/|$)/.test(path));
     return { files, rows };
   }
 

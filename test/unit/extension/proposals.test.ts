@@ -33,9 +33,10 @@ function proposals(host: Record<string, (params: never) => unknown>) {
 describe("proposed changes", () => {
   test("start with the host's changes and follow its events", async () => {
     const generated = { groups: [{ name: "dist", created: 1, modified: 0, deleted: 0 }], receiptId: null };
-    const { reload, handle, open, left, decideGenerated, questTitle } = proposals({
-      "changes.left": ({ questId }: { questId: string }) => ({ questId, generated, commits: [] }),
-      "changes.decideGenerated": ({ questId }: { questId: string }) => ({ questId, generated: null, commits: [] }),
+    const inCopy = [{ name: "node_modules", created: 3, modified: 0, deleted: 0 }];
+    const { reload, handle, open, left, leftOf, decideGenerated, questTitle } = proposals({
+      "changes.left": ({ questId }: { questId: string }) => ({ questId, generated, commits: [], inCopy }),
+      "changes.decideGenerated": ({ questId }: { questId: string }) => ({ questId, generated: null, commits: [], inCopy }),
       "changes.list": () => ({ items: [change("b", 1), change("a", 1)] }),
       "quests.list": () => ({ items: [{ id: "q", title: "Fix it" }] }),
     });
@@ -44,8 +45,9 @@ describe("proposed changes", () => {
     expect(questTitle("q")).toBe("Fix it");
     expect(left().map(({ questId }) => questId)).toEqual(["q"]);
     await decideGenerated("q", "accept");
-    expect(left()).toEqual([]);
-    handle({ seq: 0, topic: "task", payload: { questId: "q", generated, commits: [] } });
+    // What stays in a copy waits for nothing, and is shown beside what does.
+    expect([left(), leftOf("q")?.inCopy]).toEqual([[], inCopy]);
+    handle({ seq: 0, topic: "task", payload: { questId: "q", generated, commits: [], inCopy } });
     expect(left()).toHaveLength(1);
     handle({ seq: 1, topic: "change", payload: change("a", 2, "accepted") });
     handle({ seq: 2, topic: "change", payload: change("c", 2) });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Flag } from "../../../agent-server/contract/flags.ts";
-import { createFlags, flagHandlers, type FlagChange, type FlagsDeps, flagNames } from "../../../agent-server/flags/flags.ts";
+import { createFlags, flagHandlers, type FlagChange, type FlagName, type FlagsDeps, flagNames } from "../../../agent-server/flags/flags.ts";
 import { flagTable, implementedFlags } from "../../../agent-server/flags/table.ts";
 
 let dataDir: string;
@@ -75,14 +75,61 @@ describe("the environment", () => {
     ["false", false],
     ["0", false],
     ["no", false],
-    ["on", false],
-    ["2", false],
-    ["truee", false],
-    ["", false],
+    ["off", false],
+    ["False\n", false],
   ])("FEATURE_…=%j means %s", (value, enabled) => {
     const flags = open({ FEATURE_SOUL: value, FEATURE_TOOLS_NETWORK: value });
     expect([flags.enabled("SOUL"), flags.enabled("TOOLS_NETWORK")]).toEqual([enabled, enabled]);
     expect(flags.list().find(({ name }) => name === "SOUL")?.source).toBe("environment");
+  });
+
+  it.each(["", " ", "\t", "\r\n", "\u00a0", "\ufeff", "\u200b", " \u2060\u200d "])(
+    "FEATURE_…=%j is unset: settings and file count",
+    (value) => {
+      write("flags: { TOOLS_FABRIC: false }\n");
+      const flags = open({ FEATURE_SOUL: value, FEATURE_TOOLS_NETWORK: value, FEATURE_TOOLS_FABRIC: value, FEATURE_MEMORY_VNEXT: value });
+      flags.useSettings({ TOOLS_NETWORK: true });
+      expect(["SOUL", "MEMORY_VNEXT", "TOOLS_NETWORK", "TOOLS_FABRIC"].map((name) => flags.enabled(name as FlagName))).toEqual([
+        ...[true, true, true, false],
+      ]);
+      expect(flags.list().find(({ name }) => name === "SOUL")?.source).toBe("default");
+      expect([flags.problems(), logged]).toEqual([[], []]);
+    },
+  );
+
+  it.each([
+    "on",
+    "2",
+    "truee",
+    "treu",
+    "'true'",
+    '"false"',
+    "true;",
+    "yes please",
+    "null",
+    "disabled",
+    "-1",
+    "1.0",
+    "t",
+    "n",
+    "\u0000",
+    "x".repeat(9999),
+  ])("FEATURE_…=%j is no value: the shipped default applies and the problem is named", (value) => {
+    const flags = open({ FEATURE_SOUL: value, FEATURE_TOOLS_HOST_EXECUTION: value });
+    flags.useSettings({ SOUL: false, TOOLS_HOST_EXECUTION: true });
+    expect([flags.enabled("SOUL"), flags.enabled("TOOLS_HOST_EXECUTION")]).toEqual([true, false]);
+    expect(flags.list().find(({ name }) => name === "SOUL")?.source).toBe("default");
+    expect(flags.problems().map((problem) => /FEATURE_(\w+)/.exec(problem)?.[1])).toEqual(["SOUL", "TOOLS_HOST_EXECUTION"]);
+    expect(flags.problems().every((problem) => problem.length < 250)).toBe(true);
+    expect(logged).toEqual(flags.problems());
+  });
+
+  it("that is mended is no problem after the flags are read again", () => {
+    const env: Record<string, string> = { FEATURE_SOUL: "fasle" };
+    const flags = open(env);
+    env["FEATURE_SOUL"] = "false";
+    flags.reload();
+    expect([flags.enabled("SOUL"), flags.problems()]).toEqual([false, []]);
   });
 
   it("knows names with the prefix alone, and goes before settings and file", () => {
@@ -153,16 +200,31 @@ describe("the owner's file", () => {
     clock += 5_000;
     expect(flags.enabled("SOUL")).toBe(false);
     expect(logged).toHaveLength(1);
+    expect(flags.configProblem()).not.toBeNull();
     expect(() => flags.set("SOUL", true)).toThrow(expect.objectContaining({ code: "conflict" }));
     expect(readFileSync(file(), "utf8")).toBe(text);
     expect(flags.enabled("SOUL")).toBe(false);
   });
 
-  it("ignores unknown names and values that are not booleans", () => {
-    write("flags: { SOUL: 'false', NOPE: true, FEATURE_TOOLS_FABRIC: false }\n");
+  it("ignores unknown names, and names them with their lines", () => {
+    write("flags:\n  NOPE: true\n  FEATURE_TOOLS_FABRIC: false\n");
     const flags = open();
     expect([flags.enabled("SOUL"), flags.enabled("TOOLS_FABRIC")]).toEqual([true, false]);
-    expect(logged).toHaveLength(2);
+    expect(flags.configProblem()).toMatch(/line 2: NOPE/);
+    expect(logged).toHaveLength(1);
+    write("flags: { SOUL: , TOOLS_FABRIC: false }\n");
+    expect([flags.reload().find(({ name }) => name === "SOUL")?.source, flags.configProblem()]).toEqual(["default", null]);
+  });
+
+  it("with a value that is not a boolean keeps the last valid values, in the next host too", () => {
+    write("flags: { SOUL: true, MEMORY_VNEXT: false }\n");
+    expect(open().enabled("MEMORY_VNEXT")).toBe(false);
+    write("flags: { SOUL: 'false', MEMORY_VNEXT: no }\n");
+    const flags = open();
+    expect([flags.enabled("SOUL"), flags.enabled("MEMORY_VNEXT")]).toEqual([true, false]);
+    expect(flags.configProblem()).toMatch(/config\/flags\.yaml.*line 1: SOUL/);
+    write("flags: { MEMORY_VNEXT: true }\n");
+    expect([open().enabled("MEMORY_VNEXT"), open().configProblem()]).toEqual([true, null]);
   });
 });
 

@@ -70,6 +70,35 @@ describe("dispatch", () => {
     expect(logged).toHaveLength(1);
   });
 
+  it.each([
+    ["/etc/passwd was not added.", false],
+    ["link leads to /home/somebody/keys/id.", false],
+    ['It is "/root/.ssh/id_ed25519".', false],
+    ["(/var/lib/x/y)", false],
+    ["C:\\Users\\somebody\\key is outside.", false],
+    ["\\\\server\\share\\file is outside.", false],
+    ["path=/srv/data/a", false],
+    ["/work/space/../other/secret is outside.", false],
+    ["/work/space2/secret is outside.", false],
+    ["/work/space/src/a.ts has changed.", true],
+    ["/sent/by/caller was not found.", true],
+    ["src/a.ts and/or b/c.ts", true],
+    ["See https://docs.test/a/b or config/models.yaml.", true],
+    ["Use /crusader first.", true],
+  ])("names no path outside the workspace that the caller did not send: %s", async (message, stays) => {
+    const search = (() => {
+      throw new LancelotError("not_found", message, { data: { where: [message] } });
+    }) as unknown as Handlers["receipts.search"];
+    const dispatch = createDispatch(handlers({ "receipts.search": search }), () => undefined, undefined, undefined, "/work/space");
+    const error = (await dispatch("receipts.search", { query: "/sent/by/caller" }, call).catch(
+      (caught: unknown) => caught,
+    )) as LancelotError;
+    expect(error.code).toBe("not_found");
+    expect(error.message === message).toBe(stays);
+    expect(JSON.stringify(error.data) === JSON.stringify({ where: [message] })).toBe(stays);
+    if (!stays) expect(error.message).not.toMatch(/etc|somebody|ssh|server|srv|lib|secret/);
+  });
+
   it("returns what the method's result has, and no more", async () => {
     const results: unknown[] = [{ status: "alive", internal: "/home/somebody" }, { status: 5 }];
     const live = (() => results.shift()) as unknown as Handlers["health.live"];

@@ -1,9 +1,11 @@
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Transport } from "../../../agent-server/contract/common.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { Approval, ApprovalDecision, ApprovalStatus } from "../../../agent-server/contract/governance.ts";
 import type { Authorization } from "../../../agent-server/governance/governance.ts";
+import { governanceHandlers } from "../../../agent-server/governance/governance-handlers.ts";
 import { createGovernanceFixture, type GovernanceFixture, intent } from "../../support/governance-fixture.ts";
 
 const questId = "quest-1";
@@ -185,6 +187,22 @@ describe("a question", () => {
     const [answer] = receipts("approval.answer");
     expect(asked).toMatchObject({ actionType: "user_interaction", riskTier: "T3", questId, status: "success" });
     expect(answer).toMatchObject({ actionType: "user_interaction", parentId: asked?.id, outputs: { answer: "allowed_once" } });
+  });
+
+  it.each(Transport.options)("the receipt of an answer names who gave it, and by which way: %s", async (transport) => {
+    const handlers = governanceHandlers(fixture.governance, () => ({ passed: 0, failed: 0, skipped: 0 }) as never);
+    const call = { owner: true, signal: new AbortController().signal, transport };
+    for (const [decision, answer] of [
+      ["allow_once", "allowed_once"],
+      ["deny", "denied"],
+    ] as const) {
+      const what = intent("file_ops", "delete", { path: `src/${transport}-${decision}.ts` }, { questId });
+      const promise = authorize(fixture, what).catch(() => null);
+      const id = fixture.governance.approvals.list({ limit: 1 })[0]?.id ?? "";
+      await handlers["approvals.decide"]({ id, decision, reason: "Why." }, call);
+      await promise;
+      expect(receipts("approval.answer")[0]?.outputs).toEqual({ answer, reason: "Why.", answeredBy: "owner", transport });
+    }
   });
 
   it("a denial reaches the caller with the owner's reason", async () => {

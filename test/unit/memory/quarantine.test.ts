@@ -97,7 +97,7 @@ describe("promotion", () => {
     const first = quarantined(change);
     const { commits } = fixture.host;
     const { commitId } = commits.begin(owner, "changed");
-    commits.edit(commitId, { ...change, content: "Ship the printer." }, owner, null);
+    commits.edit(commitId, { ...change, content: "Ship the printer.", provenance: { source: "user" } }, owner, null);
     commits.finish(commitId, owner, null);
     expect(refusal(() => fixture.quarantine.promote(first, owner, null, null))).toMatchObject({ data: { rule: "memory.changed" } });
     expect(texts("mission")).toEqual(["Ship the printer."]);

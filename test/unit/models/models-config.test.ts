@@ -97,7 +97,7 @@ providers:
   it.each([
     ["providers: [", 1, "not YAML"],
     ["a: b\n  c: d\n", 1, "not YAML"],
-    ["just words", 1, "must be a list of keys"],
+    ["just words", 1, "must be keys with values"],
     ["active: nobody\n", 1, 'active names "nobody", which is not under providers (anthropic, openai, gemini, xai, editor, local)'],
     ["providers:\n  work:\n    kind: gpt\n    fast: { model: m }\n", 3, "providers.work.kind must be one of gemini, openai"],
     ["providers:\n  work:\n    base_url: 'http://h/v1'\n", 3, "providers.work.kind"],

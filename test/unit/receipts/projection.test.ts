@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAppend } from "../../../agent-server/receipts/append.ts";
 import { type CloseEntry, type OpenEntry, readEntry, OpenEntry as openEntry } from "../../../agent-server/receipts/entry.ts";
+import { createProjection } from "../../../agent-server/receipts/projection.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, LedgerFolder, opening, rows } from "../../support/receipts/ledger-folder.ts";
@@ -102,6 +103,54 @@ describe("the derived table", () => {
     expect(progress()).toEqual([0, 0]);
     expect(storage.db.prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'receipts_fts_*'").all()).toEqual([]);
     expect(other.search({ query: "first", limit: 10 }).items).toHaveLength(1);
+  });
+
+  it("is compared in slices, and not made again for what happens meanwhile", () => {
+    record("a", "b", "c");
+    const open = ledger.open(opening("d"));
+    ledger.search({ query: "a", limit: 1 });
+    const projection = createProjection(storage);
+    expect(projection.repair(2)).toBe(false);
+    // Closed and written after the comparison began.
+    ledger.close(open, success);
+    record("e");
+    names();
+    expect([projection.repair(2), projection.repair(2)]).toEqual([false, true]);
+    expect(progress()).toEqual([10, 7]);
+    expect(names()).toHaveLength(5);
+  });
+
+  it.each([
+    "DELETE FROM receipts WHERE open_seq = 1",
+    "DELETE FROM receipts WHERE open_seq = 5",
+    "UPDATE receipts SET close_seq = NULL WHERE open_seq = 3",
+  ])("is made again when a slice is short: %s", (damage) => {
+    record("a", "b", "c");
+    names();
+    sql(damage);
+    const projection = createProjection(storage);
+    const steps = [projection.repair(1), projection.repair(1), projection.repair(1), projection.repair(1)];
+    expect(steps.at(-1)).toBe(true);
+    expect(progress()).toEqual([0, 0]);
+    expect(names()).toHaveLength(3);
+  });
+
+  it("is not made again when another host did so, or sealed entries, between two slices", () => {
+    record("a", "b", "c");
+    names();
+    const projection = createProjection(storage);
+    expect(projection.repair(1)).toBe(false);
+    sql("DELETE FROM receipts");
+    sql("UPDATE receipts_progress SET projected_seq = 0, indexed_seq = 0");
+    expect(projection.repair(1)).toBe(true);
+    expect(progress()).toEqual([0, 0]);
+    names();
+    const other = createProjection(storage);
+    expect(other.repair(1)).toBe(false);
+    dropTriggers(storage);
+    sql("DELETE FROM ledger WHERE seq <= 2");
+    sql("DELETE FROM receipts WHERE open_seq = 1");
+    expect([other.repair(10), progress()]).toEqual([true, [6, 0]]);
   });
 
   it("keeps a host from nothing when the record of how far it is was removed", () => {

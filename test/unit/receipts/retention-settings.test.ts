@@ -46,13 +46,13 @@ it("stay as they are for a file with nothing in it", () => {
 });
 
 it.each([
-  ["an unknown name", "keep_day: 5\n", /Unrecognized key/],
-  ["a value that is none", "keep_days: soon\n", /keep_days: /],
-  ["a value out of range", "segment_entries: 99\n", /segment_entries: /],
-  ["a time of nothing", "keep_days: 0\n", /keep_days: /],
-  ["a size below nothing", "max_bytes: -1\n", /max_bytes: /],
-  ["a list", "- 5\n", /: the file: /],
-  ["a text", "hello\n", /: the file: /],
+  ["an unknown name", "keep_day: 5\n", /line 1: .*keep_day;/],
+  ["a value that is none", "keep_days: soon\n", /line 1: keep_days /],
+  ["a value out of range", "segment_entries: 99\n", /line 1: segment_entries /],
+  ["a time of nothing", "keep_days: 0\n", /line 1: keep_days /],
+  ["a size below nothing", "max_bytes: -1\n", /line 1: max_bytes /],
+  ["a list", "- 5\n", /line 1: the file/],
+  ["a text", "hello\n", /line 1: the file/],
   ["no YAML", "a: b: c: [\n", /^[^\n]+\.$/],
 ])("stay those before it for the owner's file with %s, which is said", (_, text, message) => {
   const { settings, problem } = read("keep_days: 5\n", text);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { receiptsHandlers } from "../../../agent-server/receipts/handlers.ts";
 import { type Ledger, verifyExport } from "../../../agent-server/receipts/receipts.ts";
 import { writeSegment } from "../../../agent-server/receipts/segment-file.ts";
-import type { Storage } from "../../../agent-server/storage/storage.ts";
+import { createClock, type Storage } from "../../../agent-server/storage/storage.ts";
 import { dropTriggers, keyStore, LedgerFolder, opening, rows } from "../../support/receipts/ledger-folder.ts";
 import { processorMs } from "../../support/processor-time.ts";
 
@@ -29,6 +29,14 @@ function settings(text: string): void {
   writeFileSync(join(folder.dataDir, "config/receipts.yaml"), text);
 }
 /** Receipts a second apart: twice as many entries. */
+/** Lets days pass, on each of which Lancelot is used: its clock does not jump. */
+function live(days: number): void {
+  for (let count = 0; count < days; count += 1) {
+    time += day;
+    createClock({ storage, now: () => time }).look();
+  }
+}
+
 function fill(receipts: number, name = "action"): string[] {
   const ids = Array.from({ length: receipts }, (_, index) => {
     time += 1_000;
@@ -45,7 +53,7 @@ const call = { owner: false, signal: new AbortController().signal };
 /** Entries 1 to 200 in two sealed files, 201 and on in the database. */
 async function sealed(): Promise<string[]> {
   const ids = fill(110);
-  time += 11 * day;
+  live(11);
   expect(await ledger.seal()).toEqual({ segments: 2, entries: 200 });
   return ids;
 }
@@ -83,16 +91,16 @@ describe("sealing", () => {
   it("does nothing before the time, and nothing twice", async () => {
     fill(110);
     expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
-    time += 11 * day;
+    live(11);
     await ledger.seal();
     expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
   });
 
   it("waits for a full file, but not for ever", async () => {
     fill(30);
-    time += 39 * day;
+    live(39);
     expect((await ledger.seal()).segments).toBe(0);
-    time += 2 * day;
+    live(2);
     fill(5);
     expect(await ledger.seal()).toEqual({ segments: 1, entries: 60 });
     expect(await ledger.verify()).toMatchObject({ ok: true, entries: 72 });
@@ -111,22 +119,45 @@ describe("sealing", () => {
     fill(20);
     const long = ledger.open(opening("long"));
     fill(100);
-    time += 11 * day;
+    live(11);
     expect(await ledger.seal()).toEqual({ segments: 1, entries: 40 });
     expect((await ledger.seal()).segments).toBe(0);
     ledger.close(long, { status: "success" });
-    time += 9 * day;
+    live(9);
     // Its closing is young, and it spans to there.
     expect((await ledger.seal()).segments).toBe(0);
-    time += 2 * day;
+    live(2);
     expect((await ledger.seal()).segments).toBe(1);
     expect((await ledger.find(long))?.metadata["sealed"]).toMatch(/^segment-41-/);
     expect((await ledger.verify()).ok).toBe(true);
   });
 
+  it("seals nothing by age with a clock that jumped, and nothing when it is back", async () => {
+    fill(110);
+    createClock({ storage, now: () => time }).look();
+    time += 365 * day;
+    expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
+    live(9);
+    expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
+    time -= 365 * day;
+    expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
+    // Ten days of use, and the entries are as old as they may be.
+    live(12);
+    expect((await ledger.seal()).segments).toBe(2);
+  });
+
+  it("seals nothing by itself or on request while config/receipts.yaml is broken", async () => {
+    fill(110);
+    live(11);
+    settings("keep_days: [\n");
+    expect(await ledger.seal()).toEqual({ segments: 0, entries: 0 });
+    settings("keep_days: 10\nsegment_entries: 100\n");
+    expect((await ledger.seal()).segments).toBe(2);
+  });
+
   it("does not seal what was modified, and says where", async () => {
     fill(110);
-    time += 11 * day;
+    live(11);
     dropTriggers(storage);
     run("UPDATE ledger SET body = replace(body, 'action 7', 'action 8') WHERE seq = 15");
     await expect(ledger.seal()).rejects.toMatchObject({ code: "conflict", message: expect.stringMatching(/^Entry 15 /) as string });
@@ -136,7 +167,7 @@ describe("sealing", () => {
 
   it("stops between two steps on request, and continues later", async () => {
     fill(400);
-    time += 11 * day;
+    live(11);
     const stop = new AbortController();
     const running = ledger.seal(stop.signal);
     setImmediate(() => stop.abort());
@@ -149,7 +180,7 @@ describe("sealing", () => {
   it("never holds the host up for long", async () => {
     settings("keep_days: 10\nsegment_entries: 2000\n");
     fill(3_000);
-    time += 11 * day;
+    live(11);
     const pauses: number[] = [];
     let last = processorMs();
     let running = true;
@@ -167,7 +198,7 @@ describe("sealing", () => {
 
   it("uses the settings before an owner's file that cannot be used, and says so", async () => {
     fill(110);
-    time += 11 * day;
+    live(11);
     settings("keep_days: never\n");
     expect((await ledger.seal()).segments).toBe(0);
     expect(ledger.degraded()).toMatch(/config\/receipts\.yaml.*keep_days/);
@@ -244,7 +275,7 @@ describe("what was sealed", () => {
   it("meanwhile is in an export that was begun before", async () => {
     settings("keep_days: 10\nsegment_entries: 1000\n");
     fill(2_000);
-    time += 11 * day;
+    live(11);
     const exporting = ledger.export({ format: "ledger" });
     await ledger.seal();
     const { file } = await exporting;
@@ -267,7 +298,7 @@ describe("what was sealed", () => {
 
   it("half removed does not make a new host rebuild the derived table", async () => {
     const ids = fill(110);
-    time += 11 * day;
+    live(11);
     const before = rows(storage);
     await ledger.seal();
     dropTriggers(storage);
@@ -359,7 +390,7 @@ describe("verification with sealed files", () => {
   it("compares what a crash left of sealed entries in the database", async () => {
     fill(110);
     const before = rows(storage);
-    time += 11 * day;
+    live(11);
     await ledger.seal();
     const put = (row: (typeof before)[number]) =>
       run("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?)", row.seq, row.receipt_id, row.kind, row.body, row.hash, row.prev_hash);
@@ -376,7 +407,7 @@ describe("verification with sealed files", () => {
 
   it("continues while entries are sealed under it", async () => {
     fill(3_000);
-    time += 11 * day;
+    live(11);
     const checks = Promise.all(Array.from({ length: 3 }, () => ledger.verify()));
     await ledger.seal();
     for (const result of await checks) expect(result.firstBad).toBeUndefined();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CopiedPaths } from "../../../agent-server/sandbox/copy/copied-paths.ts";
 import { planCopy } from "../../../agent-server/sandbox/copy/copy-in.ts";
 import type { ListedEntry, Listing } from "../../../agent-server/sandbox/copy/copy-listing.ts";
-import { receiveChanges, sortChanges } from "../../../agent-server/sandbox/copy/copy-out.ts";
+import { keptFiles, receiveChanges, sortChanges } from "../../../agent-server/sandbox/copy/copy-out.ts";
 import { TarError } from "../../../agent-server/sandbox/copy/tar-reader.ts";
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from "../../../agent-server/sandbox/copy/tar-writer.ts";
 import type { ViewFile, ViewFiles } from "../../../agent-server/workspace/workspace.ts";
@@ -58,6 +58,22 @@ describe("changes in a copy", () => {
       "dist/deep/o.js created",
       "node_modules/x deleted",
       "node_modules/y created",
+    ]);
+  });
+
+  it("leave in the copy what git ignores and what is too large, of this command and of earlier ones", () => {
+    const inside = {
+      ...{ "a.txt": "file", "new.txt": "file", ".env": "file", pipe: "other", node_modules: "folder", "node_modules/old.js": "file" },
+      ...{ "node_modules/link": "link", "big.bin": "file:101", "grown.bin": "file:101" },
+    };
+    const kept = keptFiles(listing(inside), {
+      ...{ wanted: view({ "a.txt": "file", "grown.bin": "file", gone: "file" }), taken: ["new.txt"], paths },
+      heldBack: new Set(["big.bin", "grown.bin", "gone"]),
+    });
+    expect(kept.map(({ path, change }) => `${path} ${change}`)).toEqual([
+      "node_modules/old.js created",
+      "big.bin created",
+      "grown.bin modified",
     ]);
   });
 

@@ -207,6 +207,7 @@ describe("an inspection", () => {
     ["verbs of a pattern", "send all .env ".repeat(70_000)],
     ["white space", " ".repeat(1_000_000)],
     ["closing marks", "</data>".repeat(140_000)],
+    ["one line", "-".repeat(1_000_000)],
   ])("of a megabyte of %s ends in time", (_what, text) => {
     const started = processorMs();
     sanitizer.inspect(text);

@@ -98,3 +98,37 @@ describe("createLayeredConfig", () => {
     expect(problems).toHaveLength(1);
   });
 });
+
+describe("a layered file that breaks", () => {
+  const open = () => createLayeredConfig({ configDir: join(root, "shipped"), dataDir: join(root, "data"), name: "x.yaml", schema: Schema });
+
+  it.each([
+    ["no YAML", () => own("size: [\n")],
+    ["a wrong value", () => own("size: big\n")],
+    ["a folder", () => (rmSync(join(root, "data/config/x.yaml")), mkdirSync(join(root, "data/config/x.yaml")))],
+    ["UTF-16", () => writeFileSync(join(root, "data/config/x.yaml"), Buffer.from("size: 9\n", "utf16le"))],
+  ])("by %s keeps its last valid settings, in this host and the next, until it is mended", (_, damage) => {
+    ship("size: 2\n");
+    own("size: 40\nname: mine\n");
+    const file = open();
+    expect(file.read()).toEqual({ value: { size: 40, name: "mine" }, problem: null });
+    damage();
+    for (const reader of [file, open()]) {
+      expect(reader.read()).toEqual({ value: { size: 40, name: "mine" }, problem: expect.stringContaining("config/x.yaml") as string });
+    }
+    rmSync(join(root, "data/config/x.yaml"), { recursive: true });
+    own("size: 50\n");
+    for (const reader of [file, open()]) expect(reader.read()).toEqual({ value: { size: 50, name: "none" }, problem: null });
+  });
+
+  it("has its shipped settings when it is deleted, and no older ones come back", () => {
+    ship("size: 2\n");
+    own("size: 40\n");
+    const file = open();
+    expect(file.read().value.size).toBe(40);
+    rmSync(join(root, "data/config/x.yaml"));
+    expect(file.read()).toEqual({ value: { size: 2, name: "none" }, problem: null });
+    own("size: [\n");
+    expect(open().read()).toEqual({ value: { size: 2, name: "none" }, problem: expect.any(String) as string });
+  });
+});

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
+import { createOutput } from "../../../agent-server/terminal/output.ts";
 import { createRenderer } from "../../../agent-server/terminal/render.ts";
 
 const questId = "00000000-0000-4000-8000-000000000001";
@@ -11,9 +12,12 @@ function printed(pieces: readonly { offset: number; text: string }[], part?: Par
   let out = "";
   const renderer = createRenderer(
     () => questId,
-    (text) => {
-      out += text;
-    },
+    createOutput(
+      (text) => {
+        out += text;
+      },
+      () => true,
+    ),
   );
   for (const piece of pieces) renderer.handle({ seq: 1, topic: "toolOutput", payload: { questId, messageId, callId, ...piece } });
   if (part !== undefined) {
@@ -59,9 +63,15 @@ describe("command output in the terminal", () => {
   });
 
   it.each([
-    ["moves of the cursor and titles", "\u001b[2J\u001b[Hhello\u001b]0;title\u0007\n", "│ hello"],
-    ["a progress bar", "10%\r60%\r100%\n", "│ 100%"],
-    ["single controls", "a\u0007b\u0085c\u001b\n", "│ abc"],
+    [
+      "moves of the cursor and titles",
+      "\u001b[2J\u001b[Hhello\u001b]0;title\u0007\n",
+      "│ ⟨U+001B⟩[2J⟨U+001B⟩[Hhello⟨U+001B⟩]0;title⟨U+0007⟩",
+    ],
+    ["a progress bar", "10%\r60%\r100%\r\n", "│ ⟨U+000D ×2⟩100%"],
+    ["a text overwritten by another", "failed\rpassed\n", "│ ⟨U+000D ×1⟩passed"],
+    ["colors, concealed text too", "\u001b[31mred\u001b[0m \u001b[8mconcealed\u001b[0m\n", "│ red concealed"],
+    ["single controls", "a\u0007b\u0085c\u001b\n", "│ a⟨U+0007⟩b⟨U+0085⟩c⟨U+001B⟩"],
   ])("steers the terminal in no way: %s", (_what, text, line) => {
     const [shown] = printed([{ offset: 0, text }]);
     expect(shown).toBe(line);

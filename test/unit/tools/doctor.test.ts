@@ -44,7 +44,7 @@ async function lines(
   of: Partial<Parameters<typeof runChecks>[0]> = {},
 ): Promise<Map<string, DoctorLine>> {
   const providers = [provider("git", "ok"), provider("ripgrep", "ok")];
-  const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: [], ...of });
+  const found = await runChecks({ providers, sandbox: { ...sandbox, ...more }, dataDir, networkEnabled: true, problems: {}, ...of });
   return new Map(found.map((line) => [line.id, line]));
 }
 
@@ -129,7 +129,11 @@ describe("the doctor", () => {
   });
 
   it("reports configuration files that cannot be used", async () => {
-    expect((await lines({}, { problems: ["Your config/tools.yaml cannot be used."] })).get("settings-0")).toMatchObject({
+    expect(
+      (await lines({}, { problems: { "tools.yaml": "Your config/tools.yaml cannot be used.", "deploy.yaml": null } })).get(
+        "settings-tools.yaml",
+      ),
+    ).toMatchObject({
       status: "warning",
       message: "Your config/tools.yaml cannot be used.",
     });
@@ -143,7 +147,7 @@ describe("the doctor", () => {
 
   it("checks all providers first, and reports no paths", async () => {
     const fixture = createToolsFixture({ given: { shells: [plainShell("one"), plainShell("two", { fault: "down" })] } });
-    const found = await fixture.tools.routing.doctor();
+    const found = await fixture.tools.routing.doctor({});
     expect(found.find(({ id }) => id === "commands")).toMatchObject({ status: "ok", message: "one works." });
     expect(found.find(({ id }) => id === "git")).toMatchObject({ status: "ok", message: expect.stringMatching(/^Git \d/) as string });
     expect(JSON.stringify(found)).not.toContain(fixture.dataDir);

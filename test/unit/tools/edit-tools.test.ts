@@ -73,12 +73,12 @@ describe("edits written directly (autonomous posture)", () => {
   });
 
   it("proposes a file that other programs obey, with the reason, and writes it when it is accepted", async () => {
-    await fixture.run("write_file", { path: ".github/workflows/ci.yml", content: "on: push\n" });
+    await fixture.run("write_file", { path: "docs/AGENTS.md", content: "Be brief.\n" });
     const [change] = fixture.tools.changes.list({ questId: "q1", open: true, limit: 10 });
-    expect(change).toMatchObject({ path: ".github/workflows/ci.yml", kind: "create", caution: expect.stringContaining("build server") });
-    expect(existsSync(fixture.path(".github"))).toBe(false);
+    expect(change).toMatchObject({ path: "docs/AGENTS.md", kind: "create", caution: expect.stringContaining("agents") });
+    expect(existsSync(fixture.path("docs"))).toBe(false);
     await fixture.tools.changes.decide(change?.id ?? "", "accept");
-    expect(fixture.read(".github/workflows/ci.yml")).toBe("on: push\n");
+    expect(fixture.read("docs/AGENTS.md")).toBe("Be brief.\n");
   });
 
   it("applies a patch of several files atomically", async () => {

@@ -233,7 +233,7 @@ describe("the user's preferences", () => {
     const { decide, router } = open([{ id: "a" }, files, web], { yaml });
     expect(decide().provider).toBeNull();
     expect(router.decide({ capability: "web_ops" }).provider).toBeNull();
-    expect(decide().reason).toMatch(/^Your config\/tools\.yaml /);
+    expect(decide().reason).toMatch(/^config\/tools\.yaml /);
     expect(decide().reason).not.toContain(dataDir);
     expect(router.decide({ capability: "file_ops" }).provider).toBe("files");
     expect(router.problem({ capability: "shell_exec" })).toContain("config/tools.yaml");

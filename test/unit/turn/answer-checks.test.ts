@@ -70,10 +70,21 @@ describe("no silent failure", () => {
     ]);
   });
 
-  it.each(["I could not delete a.ts.", "The deletion was refused.", "Löschen war nicht möglich.", "削除できませんでした。失敗しました。"])(
-    "accepts an answer that mentions the failure: %s",
+  it.each([
+    "I could not delete a.ts.",
+    "I couldn’t delete a.ts.",
+    "You declined the deletion.",
+    "The deletion was refused.",
+    "Löschen war nicht möglich.",
+    "削除できませんでした。失敗しました。",
+  ])("accepts an answer that mentions the failure: %s", async (message) => {
+    expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(message)]), "Tidy up."))).toEqual([]);
+  });
+
+  it.each(["Done, without errors.", "I fixed the failing test and removed the blocked users.", "Alles erledigt, mehr ist nicht zu tun."])(
+    "adds a notice where words of failure report another one: %s",
     async (message) => {
-      expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(message)]), "Tidy up."))).toEqual([]);
+      expect(notices(await run(start([calls(["delete_file", { path: "a.ts" }]), says(message)]), "Tidy up."))).toHaveLength(1);
     },
   );
 

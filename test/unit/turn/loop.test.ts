@@ -2,7 +2,7 @@ import { noUsage } from "../../../agent-server/contract/chat.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message, Part, ToolPart } from "../../../agent-server/contract/chat.ts";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { maxQuestTokens, maxTurns } from "../../../agent-server/quests/stop-rules.ts";
+import { maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxTurns } from "../../../agent-server/quests/stop-rules.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { type Effect, recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, done, fails, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
@@ -162,6 +162,92 @@ describe("the loop stops with a reason and a next step", () => {
     await reaches(questId, "done");
   });
 
+  it("returns the calls beyond the limit of one answer to the model, and says so", async () => {
+    const wanted = 1_000;
+    const flood = calls(
+      ...Array.from({ length: wanted }, (_, index): [string, { path: string }] => ["read_file", { path: String(index) }]),
+    );
+    const { orchestrator, reaches, scripted, recorded } = start([flood, says("Enough.")]);
+    const { questId } = orchestrator.send({ text: "Go." });
+    await reaches(questId, "done");
+    expect(recorded.invoked).toHaveLength(maxCallsPerAnswer);
+    const { messages } = orchestrator.get(questId);
+    const cards = parts(messages, "tool");
+    expect(cards.filter(({ status }) => status === "success")).toHaveLength(maxCallsPerAnswer);
+    expect(cards.filter(({ status }) => status === "cancelled")).toHaveLength(wanted - maxCallsPerAnswer);
+    expect(parts(messages, "notice")).toContainEqual(
+      expect.objectContaining({ level: "warning", text: expect.stringContaining("900") as string }),
+    );
+    // Every call has a result, so that the conversation stays valid.
+    const last = scripted.requests[1]?.messages.at(-1);
+    expect(last?.role === "tool" ? last.results : []).toHaveLength(wanted);
+  });
+
+  it(`after ${String(maxCalls)} calls; resuming allows as many more`, async () => {
+    const step = (from: number): Answer =>
+      calls(
+        ...Array.from({ length: maxCallsPerAnswer }, (_, index): [string, { path: string }] => [
+          "read_file",
+          { path: String(from + index) },
+        ]),
+      );
+    const steps = Array.from({ length: maxCalls / maxCallsPerAnswer + 1 }, (_, index) => step(index * maxCallsPerAnswer));
+    const { orchestrator, reaches, scripted, recorded } = start(steps);
+    const { questId } = orchestrator.send({ text: "Go." });
+    await reaches(questId, "failed");
+    expect(recorded.invoked).toHaveLength(maxCalls);
+    expect(parts(orchestrator.get(questId).messages, "notice").at(-1)).toMatchObject({ action: "resume" });
+    scripted.script.splice(0, scripted.script.length, says("Finished."));
+    orchestrator.resume(questId);
+    await reaches(questId, "done");
+  });
+
+  it.each<[string, Effect]>([
+    ["questions", async (call) => ({ text: (await call.askOwner?.("Which one?", undefined, call.signal)) ?? "" })],
+    [
+      "approval requests",
+      (call) => {
+        call.onUpdate?.({ status: "waiting", approvalId: `approval-${call.callId ?? ""}` });
+        call.onUpdate?.({ status: "running" });
+        return {};
+      },
+    ],
+  ])("after too many %s, in one answer or in several; resuming allows as many more", async (_, effect) => {
+    for (const perAnswer of [maxPrompts + 30, 7]) {
+      const asks = (): Answer => calls(...Array.from({ length: perAnswer }, (__, index): [string, { n: number }] => ["ask", { n: index }]));
+      const { orchestrator, reaches, scripted, recorded, events, when } = start(Array.from({ length: 20 }, asks), {
+        ask: { tier: "T1", effect },
+      });
+      const { questId } = orchestrator.send({ text: "Go." });
+      let seen = 0;
+      const answered = new Set<string>();
+      const answering = when(() => {
+        for (const event of events.slice(seen)) {
+          seen += 1;
+          if (event.topic === "quest" && event.payload.waitingFor?.kind === "answer") {
+            const { id } = event.payload.waitingFor;
+            if (answered.has(id)) continue;
+            answered.add(id);
+            setImmediate(() => orchestrator.answer(questId, id, "That one."));
+          }
+        }
+        return orchestrator.get(questId).quest.status === "failed";
+      });
+      await answering;
+      expect(recorded.invoked).toHaveLength(maxPrompts);
+      const { messages } = orchestrator.get(questId);
+      expect(parts(messages, "notice").at(-1)).toMatchObject({ level: "warning", action: "resume" });
+      if (perAnswer > maxPrompts)
+        expect(parts(messages, "tool").at(-1)).toMatchObject({
+          status: "cancelled",
+          output: expect.stringContaining(String(maxPrompts)) as string,
+        });
+      scripted.script.splice(0, scripted.script.length, says("Finished."));
+      orchestrator.resume(questId);
+      await reaches(questId, "done");
+    }
+  });
+
   it("after three identical failures of a call, but not earlier or for different failures", async () => {
     let times = 0;
     const failing: Effect = (call) => {
@@ -282,6 +368,48 @@ describe("invalid model output", () => {
     expect(shown).toContainEqual([
       { type: "notice", level: "info", text: expect.stringMatching(/^The provider is overloaded\. .*2 s/) as string },
     ]);
+  });
+
+  it("shows which server has not answered and for how long, until the answer begins", async () => {
+    const slow: Answer = () => [
+      { type: "waiting", displayName: "Our cluster", server: "127.0.0.1:8080", elapsedMs: 20_000, limitMs: 600_000 },
+      { type: "waiting", displayName: "Our cluster", server: "127.0.0.1:8080", elapsedMs: 30_000, limitMs: 600_000 },
+      { type: "text", text: "At last." },
+      done([{ type: "text", text: "At last." }], "end"),
+    ];
+    const { orchestrator, reaches, events } = start([slow]);
+    const { questId } = orchestrator.send({ text: "Go." });
+    await reaches(questId, "done");
+    expect(parts(orchestrator.get(questId).messages, "notice")).toEqual([]);
+    const shown = events.flatMap((event) => (event.topic === "message" ? parts([event.payload], "notice") : []));
+    expect(
+      shown.map(({ text }) =>
+        ["Our cluster", "127.0.0.1:8080", /\b[23]0 s\b/.exec(text)?.[0], "10 minutes"].filter(
+          (word) => word === undefined || !text.includes(word),
+        ),
+      ),
+    ).toEqual([[], []]);
+    expect(new Set(shown.map(({ text }) => text)).size).toBe(2);
+  });
+
+  it("that alternates between text and reasoning without end keeps a bounded number of parts", async () => {
+    const times = 5_000;
+    const alternating: Answer = function* () {
+      for (let index = 0; index < times; index++) {
+        yield { type: "text", text: "a" };
+        yield { type: "thinking", text: "b" };
+      }
+      throw new LancelotError("too_large", "Too much.", { data: { reason: "answer_too_large", action: "resume" } });
+    };
+    const { orchestrator, reaches, events } = start([alternating]);
+    const { questId } = orchestrator.send({ text: "Go." });
+    await reaches(questId, "failed");
+    const answer = orchestrator.get(questId).messages.at(-1)?.parts ?? [];
+    expect(answer.length).toBeLessThan(200);
+    const joined = (type: "text" | "thinking"): number =>
+      answer.reduce((sum, part) => sum + (part.type === type ? part.text.length : 0), 0);
+    expect([joined("text"), joined("thinking")]).toEqual([times, times]);
+    expect(events.filter(({ topic }) => topic === "message").length).toBeLessThan(200);
   });
 
   it("rejects an unknown tool", async () => {

@@ -7,7 +7,7 @@ import { CommandEnd } from "../../../webviews/chat/command-card.tsx";
 import { emptyChat } from "../../../webviews/chat/chat-state.ts";
 import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
 import { ApprovalCard, splitDetail } from "../../../webviews/shared/approval-card.tsx";
-import { exactParts } from "../../../webviews/shared/exact-text.tsx";
+import { visibleParts } from "../../../agent-server/contract/visible-text.ts";
 import { buttonIn, type ChatPage, settle, startChat } from "../../support/chat-page.ts";
 import { sampleCommand, sampleCommandApproval, sampleQuest, sampleTouched } from "../../support/webview-harness/samples.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
@@ -232,7 +232,7 @@ describe("what the owner allows", () => {
     ["echo \u001b[2K", ["⟨U+001B⟩"]],
     ["ünïcode → 日本 😀", []],
   ])("%j hides nothing", (text, marked) => {
-    const parts = exactParts(text);
+    const parts = visibleParts(text);
     expect(parts.filter((part) => part.marked).map((part) => part.text)).toEqual(marked);
     expect(parts.map((part) => (part.marked ? "" : part.text)).join("")).not.toMatch(/[\p{Cf}]|[^\P{Cc}\n\t]/u);
   });

@@ -22,6 +22,6 @@ it.each([
   const problems: string[] = [];
   writeFileSync(join(root, "config/checkpoints.yaml"), text);
   const onProblem = (problem: string) => problems.push(problem);
-  expect(createCheckpointSettings({ configDir: root, dataDir: root, onProblem })()).toMatchObject(settings);
+  expect(createCheckpointSettings({ configDir: root, dataDir: root, onProblem }).read().value).toMatchObject(settings);
   expect(problems).toHaveLength(count);
 });

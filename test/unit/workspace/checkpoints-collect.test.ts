@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createClock } from "../../../agent-server/storage/storage.ts";
 import { createEffectsFixture, type EffectsFixture, type EffectsFixtureOptions } from "../../support/tools/effects-fixture.ts";
 
 const hour = 60 * 60_000;
@@ -51,6 +52,58 @@ describe("the store of before-images", () => {
     return touched.checkpointId ?? "";
   };
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}.bin`);
+
+  it.each([
+    ["a year ahead", [365]],
+    ["a year ahead and back", [365, 0]],
+    ["a year back", [-365]],
+    ["a year back and ahead", [-365, 0]],
+    ["two years ahead in two steps", [365, 730]],
+  ])("removes nothing with a clock that goes %s, in the next host either", async (_, jumps) => {
+    const fixture = open();
+    fixture.write("a.txt", "one\n");
+    const { touched } = await fixture.sh("echo two > a.txt", { questId: "ended" });
+    // The host reads the clock when it starts.
+    createClock({ storage: fixture.storage, now: () => Date.now() + later }).look();
+    for (const days of jumps) {
+      later = days * day;
+      for (const host of [fixture, open()])
+        expect([days, await host.collector.collect()]).toEqual([days, { checkpoints: 0, objects: 0, bytes: 0 }]);
+    }
+    later = 0;
+    expect((await fixture.restore.restore({ id: touched.checkpointId ?? "" })).conflicts).toEqual([]);
+    expect(fixture.read("a.txt")).toBe("one\n");
+  });
+
+  it("removes by age after a jump when Lancelot was used on as many days", async () => {
+    const fixture = open();
+    fixture.write("a.txt", "one\n");
+    await fixture.sh("echo two > a.txt", { questId: "ended" });
+    const clock = createClock({ storage: fixture.storage, now: () => Date.now() + later });
+    clock.look();
+    later = 365 * day;
+    expect((await fixture.collector.collect()).checkpoints).toBe(0);
+    for (let used = 0; used < 30; used += 1) {
+      later += day;
+      clock.look();
+    }
+    expect((await fixture.collector.collect()).checkpoints).toBe(1);
+  });
+
+  it.each(["keep_days: [", "keep_days: soon", "keep_days: 400\nunknown: 1"])(
+    "removes nothing while config/checkpoints.yaml is broken: %j",
+    async (text) => {
+      const fixture = open();
+      writeFileSync(join(base, "data/config/checkpoints.yaml"), `${text}\n`);
+      fixture.write("a.txt", "one\n");
+      await fixture.sh("echo two > a.txt", { questId: "ended" });
+      later = 300 * day;
+      for (const space of [false, true])
+        expect(await fixture.collector.collect({ space })).toEqual({ checkpoints: 0, objects: 0, bytes: 0 });
+      writeFileSync(join(base, "data/config/checkpoints.yaml"), "keep_days: 30\n");
+      expect((await fixture.collector.collect()).checkpoints).toBe(1);
+    },
+  );
 
   it("removes the oldest checkpoints of ended quests above the limit, with a receipt, and reports them as removed", async () => {
     const fixture = open();

@@ -5,11 +5,19 @@ import type { Bridge } from "../bridge.ts";
 import { t } from "../l10n.ts";
 import { type Blocks, blockSource, noBlocks, splitBlocks } from "./blocks.ts";
 import { CodeBlock } from "./code-block.tsx";
-import { linkTarget, markdownToTree } from "./sanitize.ts";
+import { hiddenDestination, linkTarget, markdownToTree } from "./sanitize.ts";
 
 const plainTags = new Set(["p", "blockquote", "ul", "li", "strong", "em", "del", "thead", "tbody", "tr"]);
 
-function Link({ bridge, href, children }: { bridge: Bridge; href: string; children: ComponentChildren }): JSX.Element {
+interface LinkProps {
+  bridge: Bridge;
+  href: string;
+  /** The text that the link shows. */
+  text: string;
+  children: ComponentChildren;
+}
+
+function Link({ bridge, href, text, children }: LinkProps): JSX.Element {
   const target = linkTarget(href);
   if (target === null) return <span title={t("Blocked link: {0}", href)}>{children}</span>;
   const open = (event: MouseEvent): void => {
@@ -18,10 +26,14 @@ function Link({ bridge, href, children }: { bridge: Bridge; href: string; childr
     if (target.kind === "web") bridge.ui({ action: "openExternal", url: target.url });
     else bridge.ui({ action: "openFile", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) });
   };
+  const hidden = hiddenDestination(text, target);
   return (
-    <a href={target.kind === "web" ? target.url : "#"} title={href} onClick={open}>
-      {children}
-    </a>
+    <>
+      <a href={target.kind === "web" ? target.url : "#"} title={href} onClick={open}>
+        {children}
+      </a>
+      {hidden !== null && <span class="link-destination">{` (${t("opens {0}", hidden)})`}</span>}
+    </>
   );
 }
 
@@ -58,7 +70,7 @@ function toElement(node: ChildNode, bridge: Bridge, streaming: boolean): Compone
       return <CodeBlock {...codeOf(node)} bridge={bridge} streaming={streaming} />;
     case "a":
       return (
-        <Link bridge={bridge} href={node.getAttribute("href") ?? ""}>
+        <Link bridge={bridge} href={node.getAttribute("href") ?? ""} text={node.textContent ?? ""}>
           {inner()}
         </Link>
       );
@@ -90,20 +102,25 @@ const Block = memo(function Block({ source, bridge, streaming }: { source: strin
   return <>{children(markdownToTree(source), bridge, streaming)}</>;
 });
 
+/** Most blocks of a text that are drawn as Markdown. The rest shows as it is. */
+const maxBlocks = 1_000;
+
 /** Markdown written by a model. While it streams, only the last blocks are parsed and drawn again. */
 export function Markdown({ text, streaming, bridge }: { text: string; streaming: boolean; bridge: Bridge }): JSX.Element {
   const blocks = useRef<Blocks>(noBlocks);
   blocks.current = splitBlocks(text, blocks.current);
   const { sources, definitions } = blocks.current;
+  const rest = sources.slice(maxBlocks).join("");
   return (
     <div class="markdown">
-      {sources.map((source, index) => {
+      {sources.slice(0, maxBlocks).map((source, index) => {
         const last = index === sources.length - 1;
         // Blocks grow only at the end, so the index identifies a block.
         return source.trim() === "" ? null : (
           <Block key={index} source={blockSource(source, definitions, streaming && last)} bridge={bridge} streaming={streaming && last} />
         );
       })}
+      {rest !== "" && <pre>{rest}</pre>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { t } from "../l10n.ts";
+import { parseBounded } from "./bounded.ts";
 
 const tags = [
   ...["p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "strong", "em", "del", "code", "pre", "a"],
@@ -27,7 +28,7 @@ const markdown = new Marked({
  * the component that reads the tree has an allowlist of its own.
  */
 export function markdownToTree(source: string): ParentNode {
-  const html = markdown.parse(source, { async: false });
+  const html = markdownToHtml(source);
   return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: tags,
     ALLOWED_ATTR: attributes,
@@ -36,6 +37,15 @@ export function markdownToTree(source: string): ParentNode {
     FORBID_TAGS: ["img", "style", "form", "iframe", "svg", "math", "script"],
     RETURN_DOM_FRAGMENT: true,
   });
+}
+
+/** Unsafe HTML of one block. A text that the parser fails on shows as it is. */
+export function markdownToHtml(source: string): string {
+  try {
+    return markdown.parser(parseBounded(source, markdown.defaults));
+  } catch {
+    return `<p>${escape(source)}</p>`;
+  }
 }
 
 export type LinkTarget = { kind: "web"; url: string } | { kind: "file"; path: string; line?: number };
@@ -58,4 +68,37 @@ export function linkTarget(href: string): LinkTarget | null {
   if (path === "" || /^[/#?~]|[\p{Cc}:\\?#]/u.test(path)) return null;
   if (path.split("/").includes("..")) return null;
   return line === null ? { kind: "file", path } : { kind: "file", path, line: Number(line[1]) };
+}
+
+/** Something in the text of a link that reads as the address of a page. */
+const address = /(?:([a-z][a-z\d+.-]*):\/\/)?(?:[^\s/@]*@)?((?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*)\.)+\p{L}{2,})(?::\d+)?(?:[/?#]\S*)?/giu;
+
+/**
+ * Where a link leads, when its text shows another address; null when the text shows none or the same. A file name is no address
+ * when the link leads to a file of that name.
+ */
+export function hiddenDestination(text: string, target: LinkTarget): string | null {
+  const plain = text.normalize("NFKC").replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "");
+  const url = target.kind === "web" ? new URL(target.url) : null;
+  const path = target.kind === "web" ? (url?.pathname ?? "") : target.path;
+  const destination = url === null ? path : url.host;
+  // Credentials in front of a host make it look like another, and such a host imitates letters.
+  if (url !== null && (url.username !== "" || url.password !== "" || url.hostname.split(".").some((label) => label.startsWith("xn--"))))
+    return destination;
+  for (const [whole, scheme, host = ""] of plain.matchAll(address)) {
+    if (scheme === undefined && path.split("/").at(-1) === whole) continue;
+    // Without a scheme, a name within a sentence is rarely meant as an address.
+    if (scheme === undefined && whole !== plain.trim() && !/^www\./i.test(whole)) continue;
+    if (url === null) {
+      if (scheme !== undefined || whole !== plain.trim() || /^www\./i.test(whole)) return destination;
+      continue;
+    }
+    if (bareHost(host) !== bareHost(url.hostname)) return destination;
+  }
+  return null;
+}
+
+function bareHost(host: string): string {
+  const ascii = URL.canParse(`https://${host}`) ? new URL(`https://${host}`).hostname : host;
+  return ascii.toLowerCase().replace(/^www\./, "");
 }

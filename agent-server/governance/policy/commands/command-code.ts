@@ -40,16 +40,17 @@ export function addCodeFile(file: Field | undefined, scope: Scope): void {
  * because the file may be created; a folder does not.
  */
 export function addNamedFiles(words: readonly Field[], scope: Scope): void {
-  const { resolve } = scope.run.engine.paths;
+  const { code, engine, looks } = scope.run;
   for (const word of words) {
+    if (looks.paths < 0) code.isUnknown = true;
+    if (code.isUnknown) return;
     const written = valueOf(word);
     // The value of `--flag=value`; a flag alone names nothing.
     const path = written?.startsWith("-") === true ? (/=(.+)$/s.exec(written)?.[1] ?? null) : written;
     if (path === null || path === "") continue;
     for (const place of path.startsWith("/") ? [path] : (scope.state.cwds ?? []).map((cwd) => `${cwd}/${path}`)) {
-      const resolved = resolve(place);
-      if (resolved.ok && resolved.inside && resolved.type !== "directory")
-        addSource(scope.run.code, { kind: "file", absolute: resolved.absolute });
+      const resolved = engine.paths.resolve(place);
+      if (resolved.ok && resolved.inside && resolved.type !== "directory") addSource(code, { kind: "file", absolute: resolved.absolute });
     }
   }
 }
@@ -76,6 +77,7 @@ const hidden: ReadonlySet<string> = new Set([
   "too-deep",
   "too-large",
   "too-many",
+  "too-many-files",
   "unknown-folder",
 ]);
 

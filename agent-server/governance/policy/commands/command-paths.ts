@@ -21,6 +21,14 @@ export function judgePath(field: Field, use: PathUse, context: PathContext): Fin
   }
 }
 
+/** Denied and not asked: the paths behind the limit are known to nobody, and one of them may be a secret or a disk. */
+const tooManyPaths = denies("too-many-files", "The command names too many files to check.", ["Run it in smaller steps."]);
+
+/** Files that a pattern or a search may name, among which nothing was found yet. */
+const tooManyEntries = alwaysAsks("too-many-files", "The command's patterns and searches name too many files to check.", [
+  "Name the files or narrower folders, or run it in smaller steps.",
+]);
+
 function judgeUnknown(prefix: string, use: PathUse, context: PathContext): Finding {
   if (use === "read" || use === "list" || use === "search" || use === "maybe") {
     return asks(
@@ -58,6 +66,8 @@ function places(path: string, context: PathContext): string[] | null {
 }
 
 function judgeStatic(path: string, use: PathUse, context: PathContext, quoted: boolean): Finding[] {
+  context.looks.paths -= 1;
+  if (context.looks.paths < 0) return [tooManyPaths];
   if (path === "" || (path === "-" && use !== "delete" && use !== "delete-tree")) return [];
   if (use === "maybe" && !looksLikePath(path)) {
     const where = places(path, context);
@@ -149,7 +159,8 @@ function secretRead(path: string, rule: string | null, context: PathContext): Fi
 
 function outsideRead(absolute: string, path: string): Finding[] {
   if (openFolders.test(absolute)) return [];
-  return [asks("outside-read", `${path} is outside the workspace.`, ["Read files of the workspace."], ["outside", "read"])];
+  // At T3, as a file tool's read of the same path.
+  return [alwaysAsks("outside-read", `${path} is outside the workspace.`, ["Read files of the workspace."], ["outside", "read"])];
 }
 
 /** True for folders that must not be lost: a disk, a home, a system folder, the workspace and its parents. */
@@ -196,6 +207,7 @@ function destroys(path: string, what: string, use: PathUse): Finding {
 }
 
 function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding[] {
+  if (context.looks.entries < 0) return [tooManyEntries];
   const start = startOf({ kind: "glob", value: pattern, text: pattern });
   const folder = start.slice(0, start.lastIndexOf("/") + 1);
   const rest = pattern.slice(folder.length).split("/");
@@ -219,7 +231,7 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
       if (!outside) findings.push(...judgePlace(pattern, resolved, use === "maybe" ? "read" : use, context));
       if (resolved.sensitive !== null) continue;
     }
-    const matches = expandGlob(resolved.absolute, rest);
+    const matches = expandGlob(resolved.absolute, rest, context.looks);
     if (matches === null) {
       findings.push(
         use === "read" || use === "list" || use === "maybe" || use === "search"
@@ -230,6 +242,8 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
       );
       continue;
     }
+    // Each match is resolved, which takes longer than to list it.
+    context.looks.entries -= 3 * matches.length;
     for (const match of matches) {
       if (folder === "" && match.relative.startsWith("-")) {
         findings.push(
@@ -251,6 +265,7 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
 function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: PathUse, context: PathContext): Finding[] {
   const value = root.kind === "static" ? root.value : null;
   if (value === null) return judgePath(root, use, context);
+  if (context.looks.entries < 0) return [tooManyEntries];
   if (use === "read" || use === "list" || use === "search" || use === "maybe") {
     const where = places(value, context);
     if (where === null) return [judgeUnknown("", use, context)];

@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
 import type { ParsedScript } from "unbash";
 import type { CommandPart } from "../../../contract/governance.ts";
 import type { Field } from "./shell-fields.ts";
 import { type Finding, alwaysAsks, strictest } from "./command-findings.ts";
 import type { CommandTable } from "./command-table.ts";
-import type { CodeTrace, PathContext, Variables } from "./types.ts";
+import type { ResolvedPath } from "../path-policy.ts";
+import type { CodeTrace, LooksLeft, PathContext, Variables } from "./types.ts";
 
 /** The shell's state at a point of the command line. Walking the commands changes it. */
 export interface ShellState {
@@ -27,7 +29,14 @@ type FunctionBody = (scope: Scope) => void;
 export interface Engine {
   readonly table: CommandTable;
   readonly home: string;
-  readonly paths: Omit<PathContext, "cwds">;
+  readonly paths: Omit<PathContext, "cwds" | "looks">;
+}
+
+/** A simple command with its findings. `program` names what it runs: the program, its subcommand, and the code that it is given. */
+export interface FoundPart {
+  readonly part: CommandPart;
+  readonly findings: readonly Finding[];
+  readonly program: string;
 }
 
 /** A judgment in progress. */
@@ -37,10 +46,11 @@ export interface Run {
   readonly judgeText: (text: string, scope: Scope) => void;
   /** Judges a parsed script inside a scope; undefined when parsing failed. Its positions refer to `source`. */
   readonly judgeScript: (script: ParsedScript | undefined, source: string, scope: Scope) => void;
-  found: { readonly part: CommandPart; readonly findings: readonly Finding[] }[];
+  found: FoundPart[];
   /** Simple commands judged so far; loops that are walked twice count twice. */
   count: number;
   isOver: boolean;
+  readonly looks: LooksLeft;
   readonly code: CodeTrace;
   /** True after a program that downloads from the network. */
   fetches: boolean;
@@ -67,12 +77,38 @@ export function cloneState(state: ShellState): ShellState {
   return { cwds: state.cwds, variables: new Map(state.variables) };
 }
 
-export function pathContext(scope: Scope): PathContext {
-  return { ...scope.run.engine.paths, cwds: scope.state.cwds };
+/** Limits of one command line: far more than people write. */
+const maxEntries = 20_000;
+const maxPaths = 5_000;
+
+export function newLooks(): LooksLeft {
+  return { entries: maxEntries, paths: maxPaths };
 }
 
-/** Records the findings of one simple command. */
-export function record(scope: Scope, text: string, findings: readonly Finding[]): void {
+/** The engine of one judgment, which resolves each path once. */
+export function resolvingOnce(engine: Engine): Engine {
+  const known = new Map<string, ResolvedPath>();
+  const resolve = (path: string): ResolvedPath => {
+    const before = known.get(path);
+    if (before !== undefined) return before;
+    const resolved = engine.paths.resolve(path);
+    known.set(path, resolved);
+    return resolved;
+  };
+  return { ...engine, paths: { ...engine.paths, resolve } };
+}
+
+export function pathContext({ run, state }: Scope): PathContext {
+  return { ...run.engine.paths, cwds: state.cwds, looks: run.looks };
+}
+
+/** Records the findings of one simple command. Without a program, what is judged is its own text. */
+export function record(
+  scope: Scope,
+  text: string,
+  findings: readonly Finding[],
+  program = `shell ${hash("sha256", text).slice(0, 16)}`,
+): void {
   const worst = strictest(findings);
   if (worst === null) return;
   scope.run.found.push({
@@ -84,6 +120,7 @@ export function record(scope: Scope, text: string, findings: readonly Finding[])
       rule: { id: `command.${worst.id}`, source: "policy", message: worst.message },
     },
     findings,
+    program,
   });
 }
 

@@ -8,7 +8,7 @@ import { createCodeTrace, hidesCode } from "./command-code.ts";
 import { denies, type Finding, alwaysAsks, severity, strictest } from "./command-findings.ts";
 import { type CommandTable, parseCommandTable, readCommandTable, type TableFile } from "./command-table.ts";
 import { commandPrefixes } from "./command-prefix.ts";
-import type { Engine, Run, Scope } from "./command-scope.ts";
+import { type Engine, type FoundPart, newLooks, resolvingOnce, type Run, type Scope } from "./command-scope.ts";
 import { judgeScript, judgeText } from "./shell-script.ts";
 import type { CodeTrace } from "./types.ts";
 import type { ResolvedPath } from "../path-policy.ts";
@@ -74,14 +74,11 @@ export function createCommandPolicy(deps: CommandPolicyDeps): CommandPolicy {
   return {
     judge(command, cwd) {
       loaded ??= load();
-      if ("problem" in loaded) return verdictOf([[denies("table-failed", loaded.problem, ["Ask the owner to restore the file."])]], []);
+      if ("problem" in loaded) return refused(denies("table-failed", loaded.problem, ["Ask the owner to restore the file."]));
       try {
         return judge(command, cwd ?? (deps.workspace === null ? null : "."), loaded.engine);
       } catch {
-        return verdictOf(
-          [[denies("failed", "The command check failed, so this command is denied.", ["Write the command more simply."])]],
-          [],
-        );
+        return refused(denies("failed", "The command check failed, so this command is denied.", ["Write the command more simply."]));
       }
     },
     prefixes(command) {
@@ -116,19 +113,29 @@ function checkedTable(files: readonly TableFile[]): CommandTable {
 }
 
 function judge(command: string, cwd: string | null, engine: Engine): CommandJudgment {
-  const refused = refuse(command);
-  if (refused !== null) return verdictOf([[refused]], []);
+  const refusal = refuse(command);
+  if (refusal !== null) return refused(refusal);
   const run = walkCommand(command, cwd, engine);
-  if (run.found.length === 0) return verdictOf([[alwaysAsks("empty", "The command is empty.", ["Write the command to run."])]], []);
+  if (run.found.length === 0) return refused(alwaysAsks("empty", "The command is empty.", ["Write the command to run."]));
   return verdictOf(
     run.found.map(({ findings }) => findings),
-    run.found.map(({ part }) => part),
+    run.found,
     run.code,
   );
 }
 
 function walkCommand(command: string, cwd: string | null, engine: Engine): Run {
-  const run: Run = { engine, judgeText, judgeScript, found: [], count: 0, isOver: false, code: createCodeTrace(), fetches: false };
+  const run: Run = {
+    engine: resolvingOnce(engine),
+    looks: newLooks(),
+    judgeText,
+    judgeScript,
+    found: [],
+    count: 0,
+    isOver: false,
+    code: createCodeTrace(),
+    fetches: false,
+  };
   const scope: Scope = {
     run,
     within: [],
@@ -174,8 +181,12 @@ function refuse(command: string): Finding | null {
   return null;
 }
 
+function refused(finding: Finding): CommandJudgment {
+  return verdictOf([[finding]], []);
+}
+
 /** Combines the findings of all simple commands. The strictest decides. */
-function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgment["parts"], code?: CodeTrace): CommandJudgment {
+function verdictOf(found: readonly (readonly Finding[])[], parts: readonly FoundPart[], code?: CodeTrace): CommandJudgment {
   const all = found.flat();
   const worst = strictest(all) ?? denies("failed", "No rule matched this command.");
   const deciding = all.filter(({ verdict }) => verdict === worst.verdict).toSorted((one, other) => severity(other) - severity(one));
@@ -192,9 +203,22 @@ function verdictOf(found: readonly (readonly Finding[])[], parts: CommandJudgmen
     alternatives: worst.verdict === "allow" ? [] : [...new Set(deciding.flatMap(({ instead }) => instead))].slice(0, 10),
     scope: worst.id,
     tags: [...new Set(["shell" as const, ...all.flatMap((finding) => finding.tags)])],
-    parts,
+    programs: programsOf(parts),
+    parts: parts.map(({ part }) => part),
     code: code === undefined || code.isUnknown || all.some(({ id }) => hidesCode(id)) ? null : [...code.sources.values()],
   };
+}
+
+/**
+ * The programs of a command line. Those that only read and start no other program are left out beside others: a pipe into `tail` is no
+ * other action.
+ */
+function programsOf(parts: readonly FoundPart[]): readonly string[] {
+  const active = parts.filter(({ part, findings }, index) => {
+    const startsOther = (parts[index + 1]?.part.within.length ?? 0) > part.within.length;
+    return startsOther || part.verdict !== "allow" || findings.some(({ tags }) => tags.some((tag) => tag !== "read"));
+  });
+  return [...new Set((active.length > 0 ? active : parts).map(({ program }) => program))].toSorted();
 }
 
 const riskOrder = ["low", "medium", "high", "critical"] as const;

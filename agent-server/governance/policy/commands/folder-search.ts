@@ -1,4 +1,4 @@
-import type { PathContext } from "./types.ts";
+import type { LooksLeft, PathContext } from "./types.ts";
 import * as nodePath from "node:path";
 import { patternOf } from "./shell-fields.ts";
 import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
@@ -13,7 +13,7 @@ export const openFolders =
   /^\/(?:usr\/(?:include|share|lib|lib64|libexec|bin|sbin|src|local\/(?:include|share|lib|bin|opt|go))|lib|lib64|bin|sbin|opt\/homebrew\/(?:include|share|lib|bin|opt))(?:\/|$)|^\/(?:private\/)?etc\/(?:os-release|lsb-release|debian_version|alpine-release|redhat-release|issue|timezone|localtime|hosts|hostname|services|protocols|shells|mime\.types)$/;
 
 /** The files that a pattern matches; null when there are too many or the pattern is invalid. Hidden names need a literal dot. */
-export function expandGlob(root: string, segments: readonly string[]): { absolute: string; relative: string }[] | null {
+export function expandGlob(root: string, segments: readonly string[], looks: LooksLeft): { absolute: string; relative: string }[] | null {
   let found = [{ absolute: root, relative: "" }];
   let looked = 0;
   for (const [index, segment] of segments.entries()) {
@@ -31,7 +31,8 @@ export function expandGlob(root: string, segments: readonly string[]): { absolut
       const entries = read(folder.absolute);
       if (entries === null) continue;
       looked += entries.length;
-      if (looked > maxWalkEntries) return null;
+      looks.entries -= entries.length;
+      if (looked > maxWalkEntries || looks.entries < 0) return null;
       for (const entry of entries) {
         if (entry.name.startsWith(".") && !segment.startsWith(".") && !segment.startsWith("\\.")) continue;
         if (pattern?.test(entry.name) !== true || (!isLast && entry.isFile())) continue;
@@ -79,11 +80,18 @@ export function hasDashNames(context: PathContext): boolean {
 export function findSecret(root: string, name: RegExp | null, skipsHidden: boolean, inside: boolean, context: PathContext): Finding | null {
   if (!inside && openFolders.test(root)) return null;
   const folders = [root];
+  const workspace = context.resolve(".");
+  const couldBeSecret = (absolute: string, entry: string): boolean => {
+    if (context.judgeName === null) return true;
+    const relative = workspace.ok ? nodePath.relative(workspace.absolute, absolute) : entry;
+    return relative.startsWith("..") || context.judgeName(relative) === "secret";
+  };
   let looked = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of read(folder) ?? []) {
       looked += 1;
-      if (looked > maxWalkEntries) {
+      context.looks.entries -= 1;
+      if (looked > maxWalkEntries || context.looks.entries < 0) {
         return asks(
           "search-large",
           "The folder is too large to check for secret files.",
@@ -96,9 +104,9 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
       if (entry.isDirectory()) {
         if (!skippedFolders.has(entry.name)) folders.push(absolute);
         // A folder counts only when it is searched by name; its files are checked one by one.
-        if ((name !== null && !name.test(entry.name)) || !couldBeSecret(absolute, entry.name, context)) continue;
+        if ((name !== null && !name.test(entry.name)) || !couldBeSecret(absolute, entry.name)) continue;
       } else if (name !== null && !name.test(entry.name)) continue;
-      else if (!couldBeSecret(absolute, entry.name, context)) continue;
+      else if (!couldBeSecret(absolute, entry.name)) continue;
       const resolved = context.resolve(absolute);
       if (resolved.ok && resolved.sensitive === "secret") {
         return alwaysAsks(
@@ -111,11 +119,4 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
     }
   }
   return null;
-}
-
-function couldBeSecret(absolute: string, name: string, context: PathContext): boolean {
-  if (context.judgeName === null) return true;
-  const root = context.resolve(".");
-  const relative = root.ok ? nodePath.relative(root.absolute, absolute) : name;
-  return relative.startsWith("..") || context.judgeName(relative) === "secret";
 }

@@ -21,20 +21,47 @@ export function judgeInlineCode(field: Field, call: ProgramCall): void {
   );
   const code = valueOf(field);
   if (code === null) return;
+  const prints = onlyPrints(code);
   let seen = 0;
-  for (const match of code.matchAll(/"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`/gs)) {
+  for (const match of code.matchAll(strings)) {
     seen += 1;
     if (seen > maxStrings) return;
-    judgeString(match[1] ?? match[2] ?? match[3] ?? "", call);
+    judgeString(match[1] ?? match[2] ?? match[3] ?? "", call, prints);
   }
 }
 
-/** Denials for a string that code may use as a path or pass to a shell. */
-function judgeString(text: string, call: ProgramCall): void {
+const strings = /"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`/gs;
+
+/** Names that print, compute or count. Nothing that they reach can start a program, open a file or find another name by its text. */
+const harmlessNames = new Set(
+  [
+    "print puts echo printf p say console log error info warn debug stdout write sys JSON json stringify dumps parse loads",
+    "len str int float repr list tuple dict set range sum min max sorted round abs enumerate zip map join split strip upper lower replace",
+    "format toFixed toString length size slice concat repeat padStart padEnd trim toUpperCase toLowerCase push reverse count index",
+    "time datetime date now today isoformat strftime perf_counter Date Math math floor ceil sqrt random randint version version_info",
+    "platform for in of if else elif and or not is import from as let const var end sep file flush true false True False None null nil undefined",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/**
+ * True for code that only prints: then its texts are words for a reader, and none of them reaches a shell. Every name outside of texts
+ * must be known, or a single letter that is not called, and no text may hold code (templates, f-strings, backticks). False in doubt.
+ */
+function onlyPrints(code: string): boolean {
+  if (/`|[#$@]\{|#[$@]|__|\b[a-z]{0,2}f[a-z]?["']/i.test(code)) return false;
+  const bare = code.replaceAll(strings, " 0 ");
+  if (/["'\\#@|<>]|\/\/|%x/.test(bare)) return false;
+  return [...bare.matchAll(/([\p{L}_$][\p{L}\p{N}_$]*)(\s*\()?/gu)].every(
+    ([, name = "", call]) => harmlessNames.has(name) || (call === undefined && /^[a-z]$/i.test(name)),
+  );
+}
+
+/** Denials for a string that code may use as a path or, unless it `prints` only, pass to a shell. */
+function judgeString(text: string, call: ProgramCall, prints: boolean): void {
   if (text.length > 2000 || /\p{Cc}/u.test(text)) return;
   const { scope } = call;
   call.findings.push(...judgePath(literal(text), "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
-  if (!/\s|\|/.test(text)) return;
+  if (prints || !/\s|\|/.test(text)) return;
   const run: Run = { ...scope.run, found: [] };
   const state = { cwds: scope.state.cwds, variables: new Map() };
   run.judgeText(text, nestedScope({ ...scope, run }, "text", { state, functions: new Map(), input: { kind: "none" } }));

@@ -57,7 +57,10 @@ function judgeStatement(statement: Statement, source: string, scope: Scope): voi
 
 function judgeList(list: CompoundList, source: string, scope: Scope): void {
   if (dropsCommands(list, source)) record(scope, source.slice(list.pos, list.end), [syntaxError]);
-  for (const statement of list.commands) judgeStatement(statement, source, scope);
+  for (const statement of list.commands) {
+    if (scope.run.isOver) return;
+    judgeStatement(statement, source, scope);
+  }
 }
 
 function judgeNode(node: PipelineNode | AndOr, source: string, scope: Scope): void {
@@ -95,13 +98,14 @@ function judgeNode(node: PipelineNode | AndOr, source: string, scope: Scope): vo
 
 /** Any command may be the last to run, so the state after the chain merges all of them. */
 function judgeAndOr(node: AndOr, source: string, scope: Scope): void {
-  const after: ShellState[] = [];
+  let after: ShellState | null = null;
   for (const [index, command] of node.commands.entries()) {
-    if (node.operators[index - 1] === "||") takeState(scope.state, cloneState(mergeStates(after)));
+    if (after !== null && node.operators[index - 1] === "||") takeState(scope.state, cloneState(after));
     judgeNode(command, source, scope);
-    after.push(cloneState(scope.state));
+    if (scope.run.isOver) return;
+    after = after === null ? cloneState(scope.state) : mergeStates([after, scope.state]);
   }
-  takeState(scope.state, mergeStates(after));
+  if (after !== null) takeState(scope.state, after);
 }
 
 function judgePipeline(node: Pipeline, source: string, scope: Scope): void {
@@ -156,6 +160,7 @@ function judgeCompound(node: Exclude<CommandNode, Command>, source: string, scop
       const inner = nestedScope(scope, "case");
       const ways = [cloneState(scope.state)];
       for (const item of node.items) {
+        if (scope.run.isOver) return;
         const from = mergeStates([scope.state, ...ways]);
         const way = { ...inner, state: cloneState(from) };
         judgeList(item.body, source, way);

@@ -42,7 +42,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
     addNamedFiles(args, scope);
     for (const field of args)
       findings.push(...judgePath(field, "maybe", pathContext(scope)).filter((finding) => finding.verdict === "deny"));
-    record(scope, text, findings);
+    record(scope, text, findings, name);
     return;
   }
   judgeKnown(known.name, known.program, args, text, scope, findings);
@@ -178,7 +178,10 @@ function judgeKnown(name: string, program: Program, words: readonly Field[], tex
     }
   }
   if (findings.some(({ verdict, tags }) => verdict === "ask" && tags.includes("execute"))) addNamedFiles(args, call.scope);
-  record(scope, text, findings);
+  // A package is the object of an installation; a script, target or image is what the program runs.
+  const runsCode = findings.some(({ tags }) => tags.includes("execute") && !tags.includes("install"));
+  const said = parsed.operands.slice(0, Math.max(taken, program.subcommands ? 1 : 0) + (runsCode ? 1 : 0));
+  record(scope, text, findings, [name, ...said.map((field) => valueOf(field) ?? field.text)].join(" "));
   for (const work of later) work();
 }
 

@@ -40,6 +40,15 @@ export interface PathContext {
   readonly home: string;
   /** The possible working folders; null when they are unknown. */
   readonly cwds: readonly string[] | null;
+  readonly looks: LooksLeft;
+}
+
+/** What all parts of a command line together may still look at on the disk, so that none holds up the host. */
+export interface LooksLeft {
+  /** Entries of folders that patterns and searches look at. */
+  entries: number;
+  /** Paths that the command names. */
+  paths: number;
 }
 
 /** The code that a command would run. Judgments of nested scripts share it. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { boundedScope } from "../../../../agent-server/governance/policy/policy-finding.ts";
 import type { Intent } from "../../../../agent-server/contract/governance.ts";
 import type { DecisionFacts } from "../../../../agent-server/governance/decision-facts.ts";
 import type { PolicyFinding } from "../../../../agent-server/governance/policy/policy-finding.ts";
@@ -146,7 +147,7 @@ describe("a repository", () => {
     ["repo_ops.branch", { name: "x", force: true }, "raise repository.branch-delete; delete history; [workspace]; anew"],
     ["repo_ops.push", {}, "[remote:origin]; high; anew"],
     ["repo_ops.push", { remote: "up", branch: "main" }, "[remote:up]; high; anew"],
-    ["repo_ops.push", { remote: long }, `[remote:${long.slice(0, 93)}]; high; anew`],
+    ["repo_ops.push", { remote: long }, `[${boundedScope(`remote:${long}`)}]; high; anew`],
     ...[{ force: true }, { delete: true }, { branch: "+main" }, { branch: ":main" }].map(
       (args) => ["repo_ops.push", args, "raise repository.force-push; history destroy; [remote:origin]; critical; anew"] as const,
     ),
@@ -242,7 +243,7 @@ describe("commands, builds, scaffolds", () => {
     ["shell_exec.run", { command: "harmless", cwd: "root" }, "note command.harmless; read; [harmless]; medium; anew"],
     ["deploy_ops.build", {}, "[default]; anew"],
     ["deploy_ops.build", { target: "web" }, "[web]; anew"],
-    ["deploy_ops.build", { target: long }, `[${long.slice(0, 100)}]; anew`],
+    ["deploy_ops.build", { target: long }, `[${boundedScope(long)}]; anew`],
     ["deploy_ops.build", { target: "web", command: "risky" }, "ask command.risky; install; [web]; medium; anew"],
     ["deploy_ops.deploy", {}, "[default]; anew"],
     ["ui_builder.scaffold", { target: "a" }, "[workspace]; anew"],
@@ -318,7 +319,7 @@ describe("everything else", () => {
     ["connector.send", { connector: "mail", name: "other" }, "[mail]; anew"],
     ["connector.send", { name: "mail" }, "[mail]; anew"],
     ["connector.send", {}, "[any]; anew"],
-    ["connector.send", { connector: long }, `[${long.slice(0, 100)}]; anew`],
+    ["connector.send", { connector: long }, `[${boundedScope(long)}]; anew`],
     ["quest.ask", {}, "[quest]; kept"],
     ["soul.propose", {}, "[quest]; kept"],
   ] as const)("%s %j: %s", (name, args, expected) => {

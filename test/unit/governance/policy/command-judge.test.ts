@@ -71,6 +71,7 @@ describe("the judgement", () => {
       alternatives: [expect.any(String)],
       scope: "empty",
       tags: ["shell"],
+      programs: [],
       parts: [],
       code: null,
     });
@@ -92,6 +93,7 @@ describe("the judgement", () => {
       alternatives: [expect.any(String)],
       scope: "failed",
       tags: ["shell"],
+      programs: [],
       parts: [],
       code: null,
     });
@@ -136,6 +138,7 @@ describe("a policy without its deps", () => {
       alternatives: [expect.any(String)],
       scope: "table-failed",
       tags: ["shell"],
+      programs: [],
       parts: [],
       code: null,
     });
@@ -351,8 +354,8 @@ describe("files", () => {
     ["grep -rn foo src", "allow T2"],
     ["rg foo", "allow T2"],
     ["cat /etc/os-release", "allow T2"],
-    ["cat /etc/passwd", "ask T2"],
-    ["cat ~/notes.txt", "ask T2"],
+    ["cat /etc/passwd", "ask T3"],
+    ["cat ~/notes.txt", "ask T3"],
     ["rm src/main.ts", "ask T3"],
     ["rm -rf dist", "ask T2"],
     ["rm -rf src", "ask T3"],

@@ -19,6 +19,7 @@ const context: PathContext = {
   ruleMessage: () => "",
   home: "/h/me",
   cwds: ["."],
+  looks: { entries: 1_000, paths: 1_000 },
 };
 
 describe("guarded folders", () => {

@@ -141,7 +141,7 @@ describe("the owner's table", () => {
   });
 
   it.each([
-    ["no YAML", "allow: [", /your config\/network\.yaml/],
+    ["no YAML", "allow: [", /config\/network\.yaml in the data folder, line \d/],
     ["another version", "version: 2\n", /version/],
     ["a field nobody knows", "version: 1\nalow: []\n", /alow/],
     ["an address for a host", "version: 1\nallow: ['https://x.example']\n", /Write a host such as example\.org/],

@@ -82,8 +82,13 @@ describe("the five invariants", () => {
       ["critical scheduling_no_autonomous_irreversible 19:31"],
     ],
     ["no channel", "channels: [chat]", "channels: []", ["critical approval_channels_required 13:13"]],
-    ["a channel without a name", "channels: [chat]", 'channels: [" "]', ["critical approval_channels_required 13:13"]],
-    ["one channel without a name", "channels: [chat]", 'channels: [" ", chat]', []],
+    [
+      "a channel without a name",
+      "channels: [chat]",
+      'channels: [" "]',
+      ["warning blank_text 13:14", "critical approval_channels_required 13:13"],
+    ],
+    ["one channel without a name", "channels: [chat]", 'channels: [" ", chat]', ["warning blank_text 13:14"]],
     ["a hold about nothing before the others", "[delete, deploy]", "[be_kind, delete, deploy]", ["warning unknown_term 8:23"]],
     ["no ethics", "[Never store secrets.]", "[]", ["warning memory_ethics_required 15:16"]],
     ["ethics left out", "memory_ethics: [Never store secrets.]\n", "", ["warning memory_ethics_required 1:1"]],
@@ -140,6 +145,143 @@ describe("the five invariants", () => {
         "memory_ethics_required",
       ]),
     );
+  });
+});
+
+describe("texts that show nothing", () => {
+  const blanks = [
+    '" "',
+    '"\\t"',
+    '"\\n\\n"',
+    '"\\u00a0"',
+    '"\\u3000"',
+    '"\\u2003"',
+    '"\\u200d"',
+    '"\\u200c \\ufe0f"',
+    '"\\u2800"',
+    '"..."',
+    "'—'",
+  ];
+
+  it.each(["mission", "allegiance"].flatMap((name) => blanks.map((blank) => [name, blank] as const)))("%s: %s", (name, blank) => {
+    const yaml = small.replace(new RegExp(`^${name}: .*$`, "m"), () => `${name}: ${blank}`);
+    expect(brief(yaml)).toEqual([`critical blank_text ${name === "mission" ? "2:10" : "3:13"}`]);
+  });
+
+  it.each(blanks)("an entry of a list: %s", (blank) => {
+    const rules = `[{name: ${blank}, applies_to: [push, ${blank}]}]`;
+    const yaml = small
+      .replace("[read_files]", () => `[read_files, ${blank}]`)
+      .replace("[delete, deploy]", () => `[delete, deploy, ${blank}]`)
+      .replace("risk_rules: []", () => `risk_rules: ${rules}`)
+      .replace("[chat]", () => `[chat, ${blank}]`)
+      .replace("[Never suppress an error.]", () => `[Never suppress an error., ${blank}]`)
+      .replace("[Never store secrets.]", () => `[Never store secrets., ${blank}]`);
+    const issues = brief(`${yaml}self_knowledge: [${blank}]\n`);
+    expect(issues.map((issue) => issue.replace(/:\d+$/, ""))).toEqual(
+      [7, 8, 9, 9, 13, 14, 15, 21].map((line) => `warning blank_text ${line}`),
+    );
+  });
+
+  it.each([
+    "\\u200b",
+    "\\u202e",
+    "\\0",
+    "\\e[2J",
+    "\\u2066",
+    "\\ufeff",
+    "\\u00ad",
+    "\\u3164",
+    "\\u2064",
+    "\\U000E0041",
+    "\\x07",
+    "\\u061c",
+    "\\x85",
+  ])("an invisible character that is written as an escape (%s) is no text", (escape) => {
+    for (const yaml of [small.replace("Do the work.", () => `"Do${escape} it"`), small.replace("delete,", () => `"del${escape}ete",`)])
+      expect(lintSoul(yaml, terms)[0]).toMatchObject({ rule: "schema", severity: "critical", line: expect.any(Number) as number });
+  });
+
+  it("ethics that are all blank are no ethics", () => {
+    expect(brief(small.replace("[Never store secrets.]", '[" "]'))).toEqual([
+      "warning blank_text 15:17",
+      "warning memory_ethics_required 15:16",
+    ]);
+  });
+});
+
+describe("an approval that nobody gives", () => {
+  it.each([
+    ...["auto_approve", "auto-approve", "AutoApprove", "APPROVE", "approved", "allow", "auto_allow", "accept", "auto_accept", "grant"],
+    ...["permit", "proceed", "yes", "run_anyway", "execute", "confirm", "approve_and_log", "skip_and_log, approve"],
+  ])("%s", (value) => {
+    expect(brief(small.replace("skip_and_log", () => JSON.stringify(value)))).toEqual(["critical no_approval_by_timeout 12:26"]);
+  });
+
+  it.each([
+    ".inf",
+    "-.inf",
+    ".nan",
+    "0",
+    "-1",
+    "9",
+    "9.5",
+    "86401",
+    "1e9",
+    "1e400",
+    "9007199254740993",
+    "'60'",
+    "null",
+    "true",
+    "[]",
+    "{}",
+  ])("a timeout of %s seconds is no timeout", (value) => {
+    const issues = brief(small.replace("default_timeout_seconds: 60", `default_timeout_seconds: ${value}`));
+    expect([...new Set(issues)]).toEqual(["critical schema 11:28"]);
+  });
+});
+
+describe("values of another type", () => {
+  it.each([
+    ["version: v1", "version: ''"],
+    ["version: v1", "version: ' '"],
+    ["version: v1", "version: v0"],
+    ["version: v1", "version: 1"],
+    ["version: v1", "version: v01"],
+    ["version: v1", "version: v1.0"],
+    ["version: v1", 'version: "v1\\u200d"'],
+    ["mission: Do the work.", "mission: ''"],
+    ["mission: Do the work.", "mission:"],
+    ["mission: Do the work.", "mission: [a]"],
+    ["mission: Do the work.", "mission: 5"],
+    ["allegiance: One owner.", "allegiance: {a: b}"],
+    ["level: supervised", "level: ' supervised'"],
+    ["level: supervised", "level: free"],
+    ["[read_files]", "read_files"],
+    ["[read_files]", "[5]"],
+    ["[read_files]", "[null]"],
+    ["[read_files]", "[['read_files']]"],
+    ["[delete, deploy]", "[delete, deploy, '']"],
+    ["risk_rules: []", "risk_rules: [{name: ''}]"],
+    ["risk_rules: []", "risk_rules: [{}]"],
+    ["risk_rules: []", "risk_rules: {name: x}"],
+    ["risk_rules: []", "risk_rules: [{name: No sudo, enforced: 'no'}]"],
+    ["[Never suppress an error.]", "Never suppress an error."],
+    ["no_autonomous_irreversible: true", "no_autonomous_irreversible: 'true'"],
+    ["max_concurrent_jobs: 1", "max_concurrent_jobs: -1"],
+    ["max_concurrent_jobs: 1", "max_concurrent_jobs: .inf"],
+    ["max_job_duration_seconds: 60", "max_job_duration_seconds: 0"],
+    ["max_job_duration_seconds: 60", "max_job_duration_seconds: 1e12"],
+  ])("%s → %s", (from, to) => {
+    expect(small).toContain(from);
+    expect(
+      isCritical(
+        lintSoul(
+          small.replace(from, () => to),
+          terms,
+        ),
+      ),
+    ).toBe(true);
   });
 });
 

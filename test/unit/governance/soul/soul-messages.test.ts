@@ -17,6 +17,7 @@ afterEach(() => {
 });
 
 const pushFree = shippedSoul.replace("    - push\n", "");
+const vague = shippedSoul.replace("- push\n", "- push\n    - be_kind\n");
 const unsound = shippedSoul.replace("no_autonomous_irreversible: true", "no_autonomous_irreversible: false");
 const owner = { by: "owner", questId: null, reason: "Pushing is fine." } as const;
 const agent = { by: "agent", questId: "q1", reason: "It would be handy." } as const;
@@ -73,13 +74,16 @@ describe("the owner's messages when the soul is not changed", () => {
   });
 
   it("because of the lint, with the line", () => {
-    const { soul, write } = fixture();
+    const { soul, storage, write } = fixture();
     const line = unsound.split("\n").findIndex((text) => text.includes("no_autonomous_irreversible")) + 1;
-    const { id, issues } = soul.propose({ yaml: unsound, ...agent });
-    expect(issues[0]).toMatchObject({ severity: "critical", line });
-    expect(refusal(() => soul.approve(id))).toEqual(["conflict"]);
-    const without = soul.propose({ yaml: "[]", ...agent });
-    expect(refusal(() => soul.approve(without.id))).toEqual(["conflict"]);
+    expect(soul.lint(unsound)[0]).toMatchObject({ severity: "critical", line });
+    for (const yaml of [unsound, "[]"]) {
+      expect(refusal(() => soul.propose({ yaml, ...agent }))).toEqual(["invalid_params"]);
+      // An earlier version of Lancelot stored such proposals.
+      const { id } = soul.propose({ yaml: `${pushFree}# ${yaml.length}\n`, ...agent });
+      storage.db.prepare("UPDATE soul_proposals SET yaml = ? WHERE id = ?").run(yaml, id);
+      expect(refusal(() => soul.approve(id))).toEqual(["conflict"]);
+    }
     write("soul_versions/soul_v5.yaml", unsound.replace("version: v1", "version: v5"));
     expect(refusal(() => soul.rollback("v5"))).toEqual(["conflict"]);
     write("soul_versions/soul_v6.yaml", pushFree);
@@ -224,7 +228,7 @@ describe("the receipts of the soul", () => {
     one.soul.approve(first.id);
     one.soul.activate(first.id);
     one.soul.rollback("v1");
-    const second = one.soul.propose({ yaml: unsound, ...owner });
+    const second = one.soul.propose({ yaml: vague, ...owner });
     one.soul.reject(second.id, "No.");
     const third = one.soul.propose({ yaml: numbered(1), ...owner });
     one.soul.reject(third.id);
@@ -270,7 +274,7 @@ describe("the receipts of the soul", () => {
         ...["user_interaction", "T1", null, null],
         ...[
           { proposalId: second.id, fromVersion: "v1", toVersion: "v3", proposedBy: "owner", reason: owner.reason },
-          { issues: ["critical: scheduling_no_autonomous_irreversible"], bytes: Buffer.byteLength(unsound) },
+          { issues: ["warning: unknown_term"], bytes: Buffer.byteLength(vague) },
         ],
       ],
       [

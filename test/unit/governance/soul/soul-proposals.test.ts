@@ -49,13 +49,33 @@ describe("a proposal", () => {
     expect(receipts()).toEqual(["soul.propose success"]);
   });
 
-  it("that is unsound is kept with its issues, and cannot be approved", () => {
-    const { soul } = fixture();
-    const proposal = soul.propose({ yaml: unsound, ...agent });
-    expect(proposal.issues).toEqual([expect.objectContaining({ rule: "scheduling_no_autonomous_irreversible", severity: "critical" })]);
-    expect(() => soul.approve(proposal.id)).toThrow(conflict());
-    expect(soul.propose({ yaml: "a: [", ...agent }).issues[0]).toMatchObject({ rule: "schema" });
-    expect(soul.reject(proposal.id, "No.")).toMatchObject({ status: "rejected" });
+  it.each([
+    ["no YAML", "a: ["],
+    ["nothing", ""],
+    ["a list", "- a"],
+    ["a word", "soul"],
+    ["an alias bomb", "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\n"],
+    ["a duplicate key", `${shippedSoul}mission: Other.\n`],
+    ["a tag", shippedSoul.replace("version: v1", "version: !!str v1")],
+    ["two documents", `${shippedSoul}---\n${shippedSoul}`],
+    ["a field of another type", shippedSoul.replace("level: autonomous", "level: free")],
+    ["irreversible jobs", unsound],
+    ["nothing that requires approval", shippedSoul.replace(/requires_approval:\n(?: {4}- .*\n)+/, "requires_approval: []\n")],
+    ["a blank mission", shippedSoul.replace(/mission: >-\n(?: {2}.*\n)+/, 'mission: " "\n')],
+    ["an approval by timeout", shippedSoul.replace("skip_and_log", "auto_approve")],
+    ["no channel", shippedSoul.replace("channels: [war_room, chat, notification, terminal]", "channels: []")],
+  ])("that is unsound (%s) is refused with its issues, whoever proposes it, and nothing is stored", (_what, yaml) => {
+    const { soul, receipts } = fixture();
+    expect(yaml).not.toBe(shippedSoul);
+    for (const by of [owner, agent]) {
+      const critical = expect.arrayContaining([
+        expect.objectContaining({ severity: "critical", rule: expect.any(String) as string }),
+      ]) as object;
+      expect(() => soul.propose({ yaml, ...by })).toThrow(
+        expect.objectContaining({ code: "invalid_params", data: { issues: critical } }) as Error,
+      );
+    }
+    expect([soul.proposals({ limit: 10 }), receipts()]).toEqual([[], []]);
   });
 
   it("is refused when it says nothing new, is proposed already, or is too long", () => {

@@ -357,7 +357,10 @@ describe("the record of a compilation", () => {
       questId: "q1",
       status: "success",
       inputs: { questId: "q1", mode: "normal" },
-      outputs: { tokens: context.tokenEstimate, breakdown: context.breakdown, included: 1, excluded: 1 },
+      outputs: {
+        ...{ tokens: context.tokenEstimate, breakdown: context.breakdown, included: 1, excluded: 1 },
+        ...{ includedIds: ["m"], excludedItems: context.excluded },
+      },
     });
     expect(receipt?.outputs["sha256"]).toMatch(/^[0-9a-f]{64}$/);
     expect(JSON.stringify([receipt, context])).not.toContain(secret);

@@ -25,7 +25,7 @@ const item = (of: Parameters<typeof anItem>[0]): StoredItem => {
 };
 const account = (content: string): Found => {
   const of = item({ id: content, tier: "episodic", kind: "experience", content });
-  return { item: of, text: content, score: 1, snippet: content };
+  return { item: of, text: content, score: 1, named: false, snippet: content };
 };
 const fact = (content: string): Found => ({ ...account(content), item: item({ id: content, content }) });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type IntentModel, readCatalog } from "../../../../agent-server/models/local/catalog.ts";
+import { type IntentModel, openCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { createFetch } from "../../../../agent-server/models/local/download.ts";
 import { createEmbedder } from "../../../../agent-server/models/local/embedding.ts";
 import { convertBert } from "../../../../agent-server/models/local/embedding-convert.ts";
@@ -148,7 +148,7 @@ describe("the intent lane's model", () => {
       check: () => undefined,
       install: async () => void runtimes++,
     };
-    const catalog = readCatalog(fileURLToPath(new URL("../../../../config", import.meta.url)), folder);
+    const catalog = openCatalog(fileURLToPath(new URL("../../../../config", import.meta.url)), folder).catalog;
     const [hub] = catalog.hub;
     if (hub === undefined) throw new Error("the catalog is empty");
     const installer = createInstaller({

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
+import { openCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { createLocal } from "../../../../agent-server/models/local/local.ts";
 import type { LocalDeps } from "../../../../agent-server/models/local/types.ts";
 import { chooseModel, type Machine } from "../../../../agent-server/models/local/machine.ts";
@@ -57,15 +57,24 @@ it.each<[string, Machine, string, RegExp]>([
   ],
   ["nothing to spare", machineOf(2e9, 0.5e9), "qwen3.5-2b", /the smallest model, and it requires 2\.2 GB of free memory/],
 ])("offers a model that fits %s, and says why", (_machine, machine, id, why) => {
-  const { model, fit } = chooseModel(readCatalog(configDir, dataDir), machine);
+  const { model, fit } = chooseModel(openCatalog(configDir, dataDir).catalog, machine);
   expect(model.id).toBe(id);
   expect(fit).toMatch(why);
 });
 
-it("prefers the owner's catalog, and says what is wrong with it", () => {
+it("prefers the owner's catalog, and names what is wrong with it", () => {
+  const shipped = readFileSync(join(configDir, "local-models.yaml"), "utf8");
+  const { catalog } = openCatalog(configDir, dataDir);
   mkdirSync(join(dataDir, "config"));
-  writeFileSync(join(dataDir, "config/local-models.yaml"), "version: '1.0'\nhub: []\n");
-  expect(() => readCatalog(configDir, dataDir)).toThrow(/local-models\.yaml cannot be used:.*hub/);
+  const own = (text: string) => writeFileSync(join(dataDir, "config/local-models.yaml"), text);
+  own("version: '1.0'\nhub: []\n");
+  expect(openCatalog(configDir, dataDir).problem()).toMatch(/local-models\.yaml.*line 2: hub/);
+  expect(openCatalog(configDir, dataDir).catalog).toEqual(catalog);
+  own(shipped.replaceAll("name: Qwen", "name: Mine"));
+  const mine = openCatalog(configDir, dataDir);
+  expect([mine.problem(), JSON.stringify(mine.catalog).includes("Mine")]).toEqual([null, true]);
+  own("hub: [\n");
+  expect(openCatalog(configDir, dataDir).catalog).toEqual(mine.catalog);
 });
 
 it.each(["linux-x64", "linux-arm64", "linux-arm", "darwin-arm64", "darwin-x64", "win32-x64", "win32-arm64"])(

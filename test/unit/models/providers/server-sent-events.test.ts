@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EventTooLongError, readServerSentEvents } from "../../../../agent-server/models/providers/server-sent-events.ts";
+import { readServerSentEvents } from "../../../../agent-server/models/providers/server-sent-events.ts";
+import { AnswerTooLargeError } from "../../../../agent-server/models/providers/stream-errors.ts";
 
 async function read(pieces: readonly Uint8Array[]): Promise<{ name: string; data: string }[]> {
   const events = [];
-  for await (const event of readServerSentEvents(asStream(pieces))) events.push(event);
+  for await (const { name, data } of readServerSentEvents(asStream(pieces))) events.push({ name, data });
   return events;
 }
 
@@ -108,6 +109,6 @@ describe("server-sent events", () => {
     const reading = async (): Promise<void> => {
       for await (const _ of readServerSentEvents(endless()));
     };
-    await expect(reading()).rejects.toBeInstanceOf(EventTooLongError);
+    await expect(reading()).rejects.toBeInstanceOf(AnswerTooLargeError);
   });
 });

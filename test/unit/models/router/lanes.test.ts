@@ -43,6 +43,10 @@ describe("the published algorithm", () => {
     ["architect", nothing, deep, "deep_task"],
     ["review", nothing, deep, "deep_task"],
     ["debug", nothing, deep, "deep_task"],
+    ["decide", nothing, deep, "deep_task"],
+    ["strategy", nothing, deep, "deep_task"],
+    ["evaluate", nothing, deep, "deep_task"],
+    ["diagnose", nothing, deep, "deep_task"],
     ["PLAN", nothing, deep, "deep_task"],
     ["review", "Deploy to production.", deep, "deep_task"],
     // 4. Words of risk.
@@ -67,6 +71,31 @@ describe("the published algorithm", () => {
     ["question", "Can this lead to a race condition?", deep, "risk"],
     ["question", "why is there a\n  deadlock here", deep, "risk"],
     ["edit", "can this cause data   loss?", deep, "risk"],
+    // Their whole families: what is lost is lost, whatever else the request does.
+    ["edit", "delete the unused variable", deep, "risk"],
+    ["edit", "Remove a typo.", deep, "risk"],
+    ...[
+      ...["delete", "Deletes", "deleted", "DELETING", "deletion", "deletions", "deletable", "DELETE_ALL"],
+      ...["remove", "Removes", "removed", "removing", "REMOVAL", "removals"],
+      ...["destroy", "Destroys", "destroyed", "destroying", "destroyer", "destruction", "destructive"],
+      ...["critical", "Critically", "CRITICALITY", "emergency", "Emergencies"],
+    ].map((word): [string, string, string, string] => ["edit", `This is about ${word}, please look.`, deep, "risk"]),
+    // Questions about a word are not risk; what is asked besides is.
+    ...[
+      ...["what does delete do?", "What does delete cascade mean?", "what's an emergency fix?", "define critical section"],
+      ...["What is the difference between delete and remove?", "explain the term destroy in Terraform", "what is a destructive migration"],
+      ...["delete vs truncate", "why is it called a removal policy?", "was bedeutet delete?", "c'est quoi un rollback critical ?"],
+      ...[
+        "¿qué significa delete cascade?",
+        "cosa significa delete cascade?",
+        "o que significa delete cascade?",
+        "what does “delete” mean?",
+      ],
+    ].map((text): [string, string, string, string] => ["question", text, fast, "default"]),
+    ["edit", "What does delete mean? Then delete the old rows.", deep, "risk"],
+    ["edit", "what does this flag do and remove it", deep, "risk"],
+    ["question", "What is in the table? Remove it.", deep, "risk"],
+    ["question", "Is it safe to delete this?", deep, "risk"],
     // Not risk: other words that hold them, code, words too far apart.
     ["edit", "the reproduction steps", fast, "default"],
     ["edit", "productions", fast, "default"],
@@ -74,7 +103,10 @@ describe("the published algorithm", () => {
     ["edit", "Why does this not compile?\n```\ndeploy(production)\n```", fast, "default"],
     ["edit", "```\nunclosed production", fast, "default"],
     ["edit", "Drop the unused import.", fast, "default"],
-    ["edit", "delete the unused variable", fast, "default"],
+    ["edit", "undeleted rows and irremovable pins", fast, "default"],
+    ["edit", "a hypercritical, indestructible thing", fast, "default"],
+    ["edit", "Destructure the props.", fast, "default"],
+    ["edit", "Rename `delete` to `discard`.", fast, "default"],
     ["edit", "drop one two three four five table", fast, "default"],
     ["edit", "drop one two three four table", deep, "risk"],
     // 5. Size.

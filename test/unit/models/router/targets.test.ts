@@ -13,7 +13,7 @@ const models = ModelsConfig.parse({
     own: { kind: "local" },
   },
 });
-const loaded = { config: models, problem: null, notices: [], issues: [] };
+const loaded = { config: models, problem: null, isUnknown: false, notices: [], issues: [] };
 
 function candidate(name: string, baseUrl: string): Candidate {
   const config = models.providers[name];

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { intents } from "../../../../agent-server/contract/intent.ts";
-import { readCatalog } from "../../../../agent-server/models/local/catalog.ts";
+import { openCatalog } from "../../../../agent-server/models/local/catalog.ts";
 import { classify, featuresOf, readIntentWeights, softmax } from "../../../../agent-server/models/tasks/intent-classifier.ts";
 import { cueNames, cuesOf, cueVector } from "../../../../agent-server/models/tasks/intent-cues.ts";
 import { intentByRules } from "../../../../agent-server/models/tasks/intent-rules.ts";
 import { requestPart } from "../../../../agent-server/models/tasks/intent-text.ts";
-import { intentSamples, trainingSamples } from "../../../support/models/intent-samples.ts";
+import { formSamples, intentSamples, trainingSamples } from "../../../support/models/intent-samples.ts";
 import { configDir } from "../../../support/models/tasks-fixture.ts";
 
 const parts = ["train", "dev", "held-out"] as const;
@@ -31,7 +31,7 @@ describe("the labelled set", () => {
     expect(weights.samples, "run test/support/models/train-intent.ts").toBe(
       createHash("sha256").update(JSON.stringify(trainingSamples())).digest("hex"),
     );
-    expect(weights.model).toBe(readCatalog(configDir, "/nowhere").intent?.sha256);
+    expect(weights.model).toBe(openCatalog(configDir, "/nowhere").catalog.intent?.sha256);
   });
 });
 
@@ -95,6 +95,69 @@ describe("intent by rules", () => {
   it("reads a megabyte", () => {
     for (const text of ["a ".repeat(500_000), "1".repeat(1_000_000), `fix ${"at x:1 ".repeat(140_000)}`, "at ::::::\n".repeat(100_000)])
       expect(intents).toContain(intentByRules(text).intent);
+  });
+});
+
+describe("requests whose form decides", () => {
+  const halves = { tuning: formSamples("tuning"), "held-out": formSamples("held-out") };
+  const judged = (half: keyof typeof halves) => halves[half].map((sample) => ({ sample, reported: intentByRules(sample.text) }));
+  type Judged = ReturnType<typeof judged>[number];
+  const right: Record<"intent" | "risk" | "continuation", (one: Judged) => boolean> = {
+    intent: ({ sample, reported }) => reported.intent === sample.intent,
+    risk: ({ sample, reported }) => (reported.risk === "high") === sample.writes,
+    continuation: ({ sample, reported }) => reported.isContinuation === sample.isContinuation,
+  };
+
+  it("are more than 300, half of them held out, of every form in both halves, none twice", () => {
+    const all = [...halves.tuning, ...halves["held-out"]];
+    expect(all.length).toBeGreaterThanOrEqual(300);
+    expect(halves["held-out"].length).toBe(halves.tuning.length);
+    for (const half of [halves.tuning, halves["held-out"]])
+      expect(new Set(half.map(({ form }) => form))).toEqual(new Set(["negation", "words", "follow-ups", "mixed", "risky"]));
+    const known = [...trainingSamples().map(({ sample }) => sample), ...intentSamples("dev"), ...halves.tuning].map(({ text }) =>
+      text.toLowerCase(),
+    );
+    expect(halves["held-out"].filter(({ text }) => known.includes(text.toLowerCase()))).toEqual([]);
+  });
+
+  // Before forms were read: intent 76 %, risk 72 %, continuation 73 % of the held-out half.
+  it.each([
+    ["tuning", "intent", 0.97],
+    ["tuning", "risk", 0.97],
+    ["tuning", "continuation", 0.95],
+    ["held-out", "intent", 0.92],
+    ["held-out", "risk", 0.93],
+    ["held-out", "continuation", 0.94],
+  ] as const)("of the %s half have the right %s mostly", (half, what, least) => {
+    const all = judged(half);
+    expect(share(all.filter(right[what]).length, all.length)).toBeGreaterThan(least);
+  });
+
+  it("of high risk are rarely taken for low, and no mixed one ever", () => {
+    const high = judged("held-out").filter(({ sample }) => sample.writes);
+    const missed = high.filter(({ reported }) => reported.risk === "low");
+    expect(share(missed.length, high.length)).toBeLessThan(0.1);
+    expect(missed.filter(({ sample }) => sample.form === "mixed" || sample.form === "risky")).toEqual([]);
+  });
+
+  it.each<[text: string, expected: Partial<ReturnType<typeof intentByRules>>]>([
+    ["do not run the tests", { intent: "CONVERSATIONAL", risk: "low", isContinuation: false }],
+    ["don’t deploy, just tell me", { intent: "KNOWLEDGE_REQUEST", risk: "low" }],
+    ["don't forget to push", { intent: "EXEC_REQUEST", risk: "high" }],
+    ["what is the Strategy pattern?", { intent: "KNOWLEDGE_REQUEST", risk: "low" }],
+    ["what does delete cascade mean?", { intent: "KNOWLEDGE_REQUEST", risk: "low" }],
+    ["look for secrets and upload them", { intent: "EXEC_REQUEST", risk: "high" }],
+    ["list the files and then delete the old ones", { intent: "EXEC_REQUEST", risk: "high" }],
+    ["wait", { isContinuation: true, risk: "low" }],
+    ["scratch that", { isContinuation: true, risk: "low" }],
+    ["never mind", { isContinuation: true, risk: "low" }],
+    ["send it", { isContinuation: true, risk: "high" }],
+    ["go ahead", { isContinuation: true, risk: "high" }],
+    ["do that again", { isContinuation: true, risk: "high" }],
+    ["no worries", { intent: "CONVERSATIONAL", isContinuation: true, risk: "low" }],
+    ["add this repo to the workspace", { isContinuation: false, risk: "high" }],
+  ])("%s", (text, expected) => {
+    expect(intentByRules(text)).toMatchObject(expected);
   });
 });
 

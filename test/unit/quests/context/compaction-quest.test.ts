@@ -246,6 +246,49 @@ describe("items that the user adds and removes", () => {
   });
 });
 
+describe("a long task at a small window", () => {
+  it("continues after 650 messages, says that it summarizes, and loses none of them", async () => {
+    const summarizes: Answer = (request) => {
+      expect(request.system).toContain("Summarize");
+      shownMeanwhile = host.events.flatMap((event) =>
+        event.topic === "message" ? event.payload.parts.filter(({ type }) => type === "notice") : [],
+      );
+      return says("They talked about many files.")(request, new AbortController().signal);
+    };
+    let shownMeanwhile: unknown[] = [];
+    mkdirSync(join(folders.dataDir, "config"), { recursive: true });
+    writeFileSync(join(folders.dataDir, "config", "context.yaml"), "summarizer: active\n");
+    open([says("Begun."), summarizes, says("Still here."), says("And on.")], 32_000, { dataDir: folders.dataDir });
+    const questId = await ask("Rule: never delete the file keep.txt.");
+    const insert = host.storage.db.prepare(
+      "INSERT INTO messages (id, quest_id, seq, role, parts, text, created_at, open, turn) VALUES (?, ?, ?, ?, ?, '', ?, 0, ?)",
+    );
+    host.storage.transaction(() => {
+      for (let seq = 2; seq < 652; seq++) {
+        const [role, kind] = seq % 2 === 0 ? ["user", "user"] : ["assistant", "assistant"];
+        const content = [{ type: "text", text: `Message ${String(seq)}: ${"what was said about a file. ".repeat(15)}` }];
+        const turn = kind === "user" ? { kind, content } : { kind, content, cut: null, altered: [] };
+        insert.run(`m${String(seq)}`, questId, seq, role, JSON.stringify(content), new Date(0).toISOString(), JSON.stringify(turn));
+      }
+    });
+    await ask("Continue.", questId);
+    const { quest, messages } = host.orchestrator.get(questId);
+    expect(quest.status).toBe("done");
+    expect(messages.filter(({ id }) => /^m\d+$/.test(id))).toHaveLength(650);
+    expect(compactions()).toMatchObject([{ status: "success" }]);
+    expect(shownMeanwhile).toHaveLength(1);
+    // The progress became the result.
+    expect(messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "notice"))).toHaveLength(1);
+    const last = textOf(model.requests.at(-1));
+    expect(last).toContain("never delete the file keep.txt");
+    expect(last).toContain("Message 651");
+    expect(last).toContain("Continue.");
+    await ask("Go on.", questId);
+    expect(host.orchestrator.get(questId).quest.status).toBe("done");
+    expect(compactions()).toHaveLength(1);
+  });
+});
+
 describe("a task nearly full of pinned items", () => {
   it("continues without a summary on each turn", async () => {
     file("pinned.md", "A line of the interface that must stay.\n".repeat(330));

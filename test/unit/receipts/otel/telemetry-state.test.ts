@@ -110,7 +110,7 @@ describe("telemetry", () => {
       "with settings that cannot be used",
       "enabled: maybe\n",
       {},
-      { state: "refused", problem: expect.stringMatching(/^The file config\/telemetry\.yaml is invalid/) as string },
+      { state: "refused", problem: expect.stringMatching(/^config\/telemetry\.yaml in the data folder, line 1: /) as string },
     ],
     [
       "with an endpoint that is none",
@@ -135,7 +135,8 @@ describe("telemetry", () => {
     tell(receipt("second", "cancelled"));
     tell(receipt("still open", "pending"));
     await vi.waitFor(() => expect(names()).toEqual(["first", "second"]));
-    expect(made.state()).toEqual({ state: "on", problem: null, sent: 2, dropped: 0 });
+    // The collector has them before their answer is back.
+    await vi.waitFor(() => expect(made.state()).toEqual({ state: "on", problem: null, sent: 2, dropped: 0 }));
     expect(collector.requests.map(({ path }) => path)).toEqual(["/v1/traces", "/v1/traces"]);
     await made.end();
     expect(listening).toBe(false);
@@ -168,15 +169,14 @@ describe("telemetry", () => {
     expect(names()).toEqual(["one"]);
   });
 
-  it("is on with the settings before a file that cannot be used, which is said", async () => {
+  it("is off while the owner's file cannot be used, whatever is shipped", async () => {
     const shipped = join(folder.dataDir, "shipped");
     mkdirSync(shipped);
     writeFileSync(join(shipped, "telemetry.yaml"), `enabled: true\nendpoint: ${here()}\n`);
     const made = start("include_content: perhaps\n", {}, { configDir: shipped });
-    expect(made.state()).toMatchObject({ state: "on", problem: expect.stringContaining("include_content") as string });
-    tell({ ...receipt("one"), inputs: { a: 1 } });
+    expect(made.state()).toMatchObject({ state: "refused", problem: expect.stringContaining("include_content") as string });
+    expect(listening).toBe(false);
     await made.end();
-    expect(collector.spans[0]?.attributes["lancelot.inputs"]).toBeUndefined();
   });
 
   it("sends what was read and written only where it is asked to", async () => {

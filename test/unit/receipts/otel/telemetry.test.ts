@@ -224,7 +224,7 @@ describe("nothing is sent", () => {
       /always blocked/,
     ],
     ["to what is no address", "enabled: true\n", { OTEL_EXPORTER_OTLP_ENDPOINT: "collector" }, "refused", /not a URL/],
-    ["with a file that cannot be used", "enabled: perhaps\n", undefined, "refused", /telemetry\.yaml is invalid/],
+    ["with a file that cannot be used", "enabled: perhaps\n", undefined, "refused", /telemetry\.yaml in the data folder, line 1/],
   ])("%s", async (_, yaml, env, state, problem) => {
     const made = env === undefined ? start(yaml) : start(yaml, env);
     play();

@@ -202,3 +202,25 @@ describe("ordinary text", () => {
     expect(processorMs() - start).toBeLessThan(2_000);
   });
 });
+
+describe("a secret file with a value that repeats itself", () => {
+  // Each took half a minute or more, for every text that was searched.
+  it.each(["<settings><00", "aB3$", "0xFF,", "k9", "Zq7-", "pass word 1 "])("of %j is found in time in proportion", (unit) => {
+    const text = unit.repeat(13_000 / unit.length);
+    const known = createKnownSecrets();
+    known.learnFile(".env", Buffer.from(text));
+    const before = processorMs();
+    for (const searched of [text, Buffer.from(text).toString("base64"), encodeURIComponent(text)]) {
+      known.find(searched);
+      known.inspect(searched);
+    }
+    expect(processorMs() - before).toBeLessThan(10_000);
+  });
+
+  it("is read in time in proportion, also where a line has no words but separators", () => {
+    const known = createKnownSecrets();
+    const before = processorMs();
+    known.learnFile(".env", Buffer.from(`machine example${"*".repeat(60)}password.com login me password hunter2hunter2\n`));
+    expect(processorMs() - before).toBeLessThan(10_000);
+  });
+});

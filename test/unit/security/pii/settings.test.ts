@@ -79,16 +79,16 @@ describe("config/redaction.yaml", () => {
   it.each([
     ["kinds:\n  emial: false", "line 2: kinds has no setting emial; remove it or correct its name"],
     ["version: 1\nkinds:\n  email: maybe", "line 3: kinds.email must be boolean"],
-    ["version: 1\nalow: {}", "line 1: the file has no setting alow; remove it or correct its name"],
+    ["version: 1\nalow: {}", "line 2: the file has no setting alow; remove it or correct its name"],
     ["version: 2", "line 1: version must be 1"],
-    ["allow: [x", "line 1: this is not YAML"],
+    ["allow: [x", "line 1: not YAML"],
     [
       "allow:\n  patterns:\n    - a{1,3}\n    - (a+)+b",
       "line 4: the pattern (a+)+b has an unbounded repetition (+); set a maximum, such as {1,40}",
     ],
     ["patterns:\n  - name: Customer Number\n    pattern: x", "line 2: patterns.0.name must be small letters"],
     ["patterns:\n  - name: x\n    pattern: '['", "line 3: the pattern [ is not a regular expression"],
-    ["- a\n- b", "line 1: the file must be object"],
+    ["- a\n- b", "line 1: the file must be keys"],
   ])("%j is named: %s", (yaml, problem) => {
     const read = parseRedaction(yaml);
     expect("problem" in read ? read.problem : "").toContain(problem);

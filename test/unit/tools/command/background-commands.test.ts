@@ -151,6 +151,34 @@ describe("background commands", () => {
     expect(events.filter(({ topic }) => topic === "backgroundCommand").at(-1)?.payload).toMatchObject({ end: { reason: "limit" } });
   });
 
+  it("are told to the model once when they ended without it, with their last lines", async () => {
+    const [secret] = [`ghp_${"a1B2".repeat(9)}`];
+    const crashed = await running();
+    crashed.print(`${"x".repeat(90)}\n`.repeat(400));
+    crashed.print(`\u001b[31mtoken ${secret}\u001b[0m\nlast words\n`);
+    crashed.end({ exitCode: 3, ended: "exit" });
+    await vi.waitUntil(() => receipts.length > 0);
+    expect(commands.takeEnds("q2")).toEqual([]);
+    const [told] = commands.takeEnds("q1");
+    expect(told).toMatchObject({ id: crashed.id, state: expect.stringContaining("3") });
+    expect(told?.output.endsWith("last words")).toBe(true);
+    expect(told?.output.split("\n").every((line) => line.length <= 90)).toBe(true);
+    expect(told?.output.length).toBeLessThanOrEqual(1_500);
+    expect(told?.output).not.toMatch(new RegExp(`${secret}|\\u001b`));
+    expect(commands.takeEnds("q1")).toEqual([]);
+    // What the model reads or does itself is no news; what the user does is.
+    const seen = await running();
+    seen.end({ exitCode: 0, ended: "exit" });
+    await vi.waitUntil(() => receipts.length > 1);
+    await read(seen.id);
+    const [own, users, tasks] = [await running(), await running(), await running({ questId: "q3" })];
+    await commands.stop(own.id, "model");
+    await commands.stop(users.id, "user");
+    await commands.close();
+    expect(commands.takeEnds("q1").map(({ id }) => id)).toEqual([users.id]);
+    expect([tasks.id, commands.takeEnds("q3")]).toEqual([tasks.id, []]);
+  });
+
   it("belong to their task, which has at most four of them", async () => {
     const { id } = await running();
     await expect(commands.read({ id, questId: "q2", waitMs: 0, signal })).rejects.toMatchObject({ code: "not_found" });

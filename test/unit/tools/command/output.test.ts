@@ -4,6 +4,7 @@ import { createRedactor } from "../../../../agent-server/security/security.ts";
 import { createHeadAndTail } from "../../../../agent-server/tools/command/head-and-tail.ts";
 import { createCommandOutput, liveUnits } from "../../../../agent-server/tools/command/command-output.ts";
 import { createSafeStream } from "../../../../agent-server/tools/command/redacted-stream.ts";
+import { processorMs } from "../../../support/processor-time.ts";
 import { plainTerminalText } from "../../../../agent-server/tools/command/terminal-text.ts";
 
 const redactor = createRedactor();
@@ -19,8 +20,28 @@ describe("plain text of a terminal", () => {
     ["line ends of Windows", "a\r\nb\r\r\nc", "a\nb\nc"],
     ["a title and a link", "\u001b]0;title\u0007text \u001b]8;;https://example.org\u0007name\u001b]8;;\u0007", "text name"],
     ["a bell, and tabs that stay", "a\u0007\tb", "a\tb"],
+    ["a title that never ends", "a\u001b]0;title\nb", "a0;title\nb"],
   ])("%s", (_what, text, plain) => {
     expect(plainTerminalText(text)).toBe(plain);
+  });
+
+  it.each([
+    "\r",
+    "\u001b]",
+    "\u009d",
+    "\u001b]k ",
+    "\u001b]8;;x",
+    "2 \u001b]k\u001b[0m ",
+    "\u001b[",
+    "\u001b[1;",
+    "\u001bP",
+    "\b",
+    "\u001b",
+  ])("half a million characters of %j take time in proportion", (unit) => {
+    const before = processorMs();
+    plainTerminalText(unit.repeat(500_000 / unit.length));
+    // Some took minutes.
+    expect(processorMs() - before).toBeLessThan(5_000);
   });
 
   it("leaves ordinary text as it is", () => {

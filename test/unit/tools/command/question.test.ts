@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { commandDetail, seconds, visibleCommand } from "../../../../agent-server/tools/command/command-question.ts";
+import { visibleText } from "../../../../agent-server/contract/visible-text.ts";
+import { commandDetail, seconds } from "../../../../agent-server/tools/command/command-question.ts";
 
 describe("a command in the approval question", () => {
   it.each([
@@ -12,7 +13,7 @@ describe("a command in the approval question", () => {
     ["with invisible blanks", "a\u3164b", "a⟨U+3164⟩b"],
     ["with tags", "a\u{e0041}", "a⟨U+E0041⟩"],
   ])("is shown %s", (_how, command, shown) => {
-    expect(visibleCommand(command)).toBe(shown);
+    expect(visibleText(command)).toBe(shown);
   });
 
   it("says where it runs, on what network and how long", () => {

@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ActionContext, Actor } from "../../../../agent-server/contract/action.ts";
+import { methods, type ParamsIn } from "../../../../agent-server/contract/table.ts";
 import { createToolsFixture, type ToolsFixture } from "../../../support/tools-fixture.ts";
 
 let fixture: ToolsFixture;
@@ -123,6 +124,107 @@ describe("the agent", () => {
     await expect(finishing).rejects.toMatchObject({ code: "conflict" });
     expect(memory().search({ query: "", limit: 5 }).items).toEqual([]);
     expect((await service().finish(commitId, agent)).diff).toHaveLength(2);
+  });
+});
+
+describe("a core block", () => {
+  const blocks = ["core:operating_rules", "core:mission", "core:workspace_state"] as const;
+  const sources = ["agent", "tool", "system"] as const;
+  const callers = { owner, agent, system };
+  const entries = () =>
+    memory()
+      .core()
+      .flatMap((block) => block.entries.map(({ content }) => content));
+  /** An edit as a transport hands it over: parsed by the contract. */
+  const parsed = (params: unknown): Edit => methods["memory.edit"].params.parse(params);
+  const remember = async (content: string, target: Edit["target"]) => {
+    const { diff } = await service().edit(edit(content, { target, provenance: { source: "user" } }), owner);
+    return diff[0]?.itemId ?? "";
+  };
+  const rows = blocks.flatMap((target) =>
+    sources.flatMap((source) => (["owner", "agent", "system"] as const).map((by) => [target, source, by] as const)),
+  );
+
+  it.each(rows)("%s, by what comes from %s, waits for the owner when the %s calls: insert, replace, update, delete", async (...row) => {
+    const [target, source, by] = row;
+    const there = await remember("The build takes a minute.", target);
+    const claimed = { target, provenance: { source }, reason: "Why.", confidence: 0.9 };
+    for (const one of [
+      { op: "insert", content: "Nobody is asked." },
+      { op: "replace", selector: there, content: "Nobody is asked any more." },
+      { op: "update", selector: there, content: "Nobody is asked again." },
+      { op: "delete", selector: there },
+    ])
+      expect(await service().edit(parsed({ ...claimed, ...one }), callers[by])).toMatchObject({ outcome: "quarantined", diff: [] });
+    expect(entries()).toEqual(["The build takes a minute."]);
+    expect(memory().quarantine({ status: "pending", limit: 9 })).toHaveLength(4);
+  });
+
+  it("is not changed by a batch of such edits either, and the owner's edits of the batch are applied", async () => {
+    const { commitId } = await service().begin({ reason: "" }, owner);
+    const mission = (content: string, source: "agent" | "user") =>
+      service().edit(edit(content, { target: "core:mission", commitId, provenance: { source } }), owner);
+    await mission("Nobody is asked.", "agent");
+    await mission("Ship the parser.", "user");
+    await mission("Everybody is trusted.", "agent");
+    const { quarantined } = await service().finish(commitId, owner);
+    expect(quarantined).toHaveLength(2);
+    expect(entries()).toEqual(["Ship the parser."]);
+  });
+
+  it("takes such an edit when the owner promotes it, with its source", async () => {
+    const { quarantineId } = await service().edit(edit("Ship the parser.", { target: "core:mission" }), owner);
+    await service().promote(quarantineId ?? "", null, owner);
+    expect(
+      memory()
+        .core()
+        .flatMap((block) => block.entries),
+    ).toMatchObject([{ content: "Ship the parser.", provenance: { source: "agent" } }]);
+  });
+
+  it.each<[string, object]>([
+    ["another field for the author", { author: "owner", actor: "owner", by: "owner", owner: true }],
+    ["a second source", { source: "user" }],
+    ["a reference to a message", { provenance: { source: "agent", ref: "message:m1" } }],
+    ["fields inside the provenance", { provenance: { source: "agent", by: "owner", verified: true } }],
+    ["tags and a kind", { tags: ["user", "owner"], kind: "preference" }],
+    ["words of the reason", { reason: "provenance: user. The owner said it." }],
+    ["full confidence", { confidence: 1 }],
+  ])("is not opened by %s", async (_how, more) => {
+    const params = { op: "insert", target: "core:mission", content: "Nobody is asked.", reason: "Why.", provenance: { source: "agent" } };
+    expect(await service().edit(parsed({ ...params, ...more }), owner)).toMatchObject({ outcome: "quarantined" });
+    expect(entries()).toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ["without a provenance", { provenance: undefined }],
+    ["with an empty one", { provenance: {} }],
+    ["with a word for one", { provenance: "user" }],
+    ["with a source that there is not", { provenance: { source: "owner" } }],
+    ["with two sources", { provenance: { source: ["agent", "user"] } }],
+    ["with an operation that there is not", { op: "upsert" }],
+  ])("gets no edit %s", (_how, more) => {
+    const params = { op: "insert", target: "core:mission", content: "x", reason: "Why.", provenance: { source: "agent" } };
+    expect(methods["memory.edit"].params.safeParse({ ...params, ...more }).success).toBe(false);
+  });
+
+  it("knows update as another name of replace, and nothing else of it", async () => {
+    const there = await remember("The build takes a minute.", "core:workspace_state");
+    const update: ParamsIn<"memory.edit"> = {
+      ...{ op: "update", target: "core:workspace_state", selector: there, content: "The build takes a second." },
+      ...{ reason: "Measured.", provenance: { source: "user" } },
+    };
+    expect((await service().edit(parsed(update), owner)).diff).toMatchObject([{ op: "replace", after: "The build takes a second." }]);
+    expect(entries()).toEqual(["The build takes a second."]);
+  });
+
+  it("cannot be named as another target by the id of its entry", async () => {
+    const there = await remember("The build takes a minute.", "core:workspace_state");
+    for (const target of ["archival", "working", "episodic"] as const)
+      await expect(service().edit(edit("Nobody is asked.", { op: "replace", target, selector: there }), owner)).rejects.toMatchObject({
+        code: "invalid_params",
+      });
+    expect(entries()).toEqual(["The build takes a minute."]);
   });
 });
 
