@@ -5,7 +5,7 @@ const [base = ""] = process.argv.slice(2);
 const task = openKilledTask(base);
 await task.run(
   "run_command",
-  { command: "while sleep 0.02; do date +%N > ticks.txt; (sleep 100 &); done", background: true, wait_ms: 300 },
+  { command: "while sleep 0.02; do echo tick >> ticks.txt; (sleep 100 &); done", background: true, wait_ms: 300 },
   { quest: "q1" },
 );
 process.stdout.write("running\n");
