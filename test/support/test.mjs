@@ -4,7 +4,7 @@ import "./setup/node-version.mjs";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, stripVTControlCharacters } from "node:util";
 import { findChromium } from "./setup/chromium.mjs";
 import { ensureCodeServer } from "./setup/code-server.mjs";
 import { ensureMachine, missingParts, whyWithout } from "./setup/machine.mjs";
@@ -21,6 +21,16 @@ function record(ok, name, text = "") {
   tally[ok ? "passed" : "failed"] += 1;
   process.stdout.write(`${ok ? "✓" : "✗"} ${name}\n${ok ? "" : `${text}\n`}`);
   if (!ok) failures.push(name);
+}
+
+/** The first lines of why a test failed, indented: what a shortened log still shows at its end. */
+function reason(messages) {
+  return stripVTControlCharacters(messages.join("\n"))
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.includes("node_modules"))
+    .slice(0, 12)
+    .map((line) => `      ${line.slice(0, 300)}`)
+    .join("\n");
 }
 
 /** Names a part that cannot be tried here: skipped on a contributor's machine, a failure in CI. */
@@ -49,7 +59,8 @@ function vitest(name, projects = [name], env = { NODE_COMPILE_CACHE: compileCach
         tally.failed += result.numFailedTests;
         tally.skipped += result.numPendingTests + result.numTodoTests;
         for (const file of result.testResults)
-          for (const test of file.assertionResults) if (test.status === "failed") failures.push(`${name}: ${test.fullName}`);
+          for (const test of file.assertionResults)
+            if (test.status === "failed") failures.push(`${name}: ${test.fullName}\n${reason(test.failureMessages)}`);
         if (ci && result.numPendingTests + result.numTodoTests > 0)
           record(false, `${name}: nothing is skipped in CI`, "Tests were skipped; see above.");
       }
