@@ -101,7 +101,8 @@ export const secretFormats: readonly SecretFormat[] = [
   prefixed("rubygems-key", ["rubygems_"], "rubygems_[a-f0-9]{48}"),
   prefixed("docker-token", ["dckr_pat_", "dckr_oat_"], "dckr_[po]at_[A-Za-z0-9_-]{20,80}"),
   // Bounded, so that no text makes each of its beginnings a search to the end.
-  prefixed("jwt", ["eyJ"], String.raw`eyJ[A-Za-z0-9_-]{8,3000}\.eyJ[A-Za-z0-9_-]{8,20000}\.[A-Za-z0-9_-]{8,}`),
+  // A header that begins again in its middle is read from there on: each character belongs to one header.
+  prefixed("jwt", ["eyJ"], String.raw`eyJ(?:(?!eyJ)[A-Za-z0-9_-]){0,3000}\.eyJ[A-Za-z0-9_-]{8,20000}\.[A-Za-z0-9_-]{8,}`),
   {
     kind: "azure-key",
     hints: ["AccountKey=", "SharedAccessKey="],

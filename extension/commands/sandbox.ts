@@ -85,6 +85,8 @@ async function doctor(host: AgentHost): Promise<void> {
   const again = { iconPath: new vscode.ThemeIcon("refresh"), tooltip: vscode.l10n.t("Check Again") };
   pick.title = vscode.l10n.t("Lancelot Doctor");
   pick.matchOnDetail = true;
+  // The checks take seconds, in which the user may click elsewhere.
+  pick.ignoreFocusOut = true;
   pick.buttons = [again];
   const read = async () => {
     pick.busy = true;

@@ -60,23 +60,25 @@ export function parseAddress(text: string, tls: EngineTls | null): EngineAddress
     );
   const socket = /^(?:unix|npipe):\/\/(.+)$/.exec(text)?.[1];
   let url: URL;
+  let user: string;
+  let path: string;
   try {
     if (socket !== undefined) return { kind: "socket", path: decodeURIComponent(socket) };
     url = new URL(text.includes("://") ? text : `tcp://${text}`);
+    user = decodeURIComponent(url.username);
+    path = decodeURIComponent(url.pathname);
   } catch (error) {
     throw Object.assign(refuse(), { cause: error });
   }
   // A name that starts with a dash would be an option of ssh.
-  if (url.hostname === "" || url.hostname.startsWith("-") || url.username.startsWith("-")) throw refuse();
-  if (url.protocol === "ssh:") {
-    const user = url.username === "" ? "" : `${decodeURIComponent(url.username)}@`;
+  if (url.hostname === "" || url.hostname.startsWith("-") || user.startsWith("-")) throw refuse();
+  if (url.protocol === "ssh:")
     return {
       kind: "ssh",
-      destination: `${user}${url.hostname}`,
+      destination: `${user === "" ? "" : `${user}@`}${url.hostname}`,
       port: url.port === "" ? null : Number(url.port),
-      socket: url.pathname.length > 1 ? decodeURIComponent(url.pathname) : "/var/run/docker.sock",
+      socket: path.length > 1 ? path : "/var/run/docker.sock",
     };
-  }
   if (!["tcp:", "http:", "https:"].includes(url.protocol)) throw refuse();
   const secure = url.protocol === "https:" || tls !== null;
   const standard = secure ? 2376 : 2375;

@@ -1,11 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, maxOutputLines, resolveFile } from "../../workspace/workspace.ts";
+import { fileProvider, maxOutputLines, resolveFile, wildcard } from "../../workspace/workspace.ts";
 import { defineTool, fileStep } from "../tool.ts";
 import { Argv, hint, titleOf } from "./repl-command.ts";
 import { type Entry, typeLetter, walk } from "./entries.ts";
-import { wildcard } from "./wildcard.ts";
 
 type Test = (entry: Entry) => boolean | Promise<boolean>;
 
@@ -92,14 +91,14 @@ function wantedOf(argv: readonly string[]): Wanted {
     switch (word) {
       case "-name":
       case "-iname": {
-        const matches = wildcard(value(), word === "-iname");
+        const matches = wildcard(value(), { ignoreCase: word === "-iname" });
         add(({ shown, absolute }) => matches(basename(shown === "." ? absolute : shown)));
         break;
       }
       case "-path":
       case "-ipath":
       case "-wholename": {
-        const matches = wildcard(value(), word === "-ipath");
+        const matches = wildcard(value(), { ignoreCase: word === "-ipath" });
         add(({ shown }) => matches(shown));
         break;
       }

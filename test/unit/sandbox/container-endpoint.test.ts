@@ -39,9 +39,20 @@ describe("the address of an engine", () => {
   it("with certificates is https on its own port", () =>
     expect(parseAddress("tcp://far.example", { ca: "x" })).toEqual({ kind: "tcp", host: "far.example", port: 2376, tls: { ca: "x" } }));
 
-  it.each(["", "ssh://-oProxyCommand=touch", "ssh://-x@far.example", "ftp://far.example", "tcp://", "http://[", "unix://"])(
-    "is refused when it cannot be used: %j",
-    (text) => expect(() => parseAddress(text, null)).toThrow(expect.objectContaining({ code: "unavailable" })),
+  it.each([
+    "",
+    "ssh://-oProxyCommand=touch",
+    "ssh://-x@far.example",
+    "ssh://%2Dx@far.example",
+    "ssh://n/%",
+    "ssh://%@n",
+    "unix://%",
+    "ftp://far.example",
+    "tcp://",
+    "http://[",
+    "unix://",
+  ])("is refused when it cannot be used: %j", (text) =>
+    expect(() => parseAddress(text, null)).toThrow(expect.objectContaining({ code: "unavailable" })),
   );
 });
 

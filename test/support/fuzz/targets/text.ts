@@ -10,7 +10,7 @@ import { createHeadAndTail } from "../../../../agent-server/tools/command/head-a
 import { visibleProse, visibleText } from "../../../../agent-server/contract/visible-text.ts";
 import { oneLine } from "../../../../agent-server/tools/command/command-question.ts";
 import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
-import { wildcard } from "../../../../agent-server/tools/repl/wildcard.ts";
+import { wildcard } from "../../../../agent-server/workspace/text/wildcard.ts";
 import { createOutliner } from "../../../../agent-server/workspace/outline/outline.ts";
 import { decodeText, encodeText } from "../../../../agent-server/workspace/text/encoding.ts";
 import { globFilter } from "../../../../agent-server/workspace/text/glob.ts";
@@ -193,10 +193,9 @@ export const textTargets: readonly Target[] = [
     samples: ["**/*.ts", "src/{a,b}/*.[jt]s", "!(*.md)", "[!a-z]?*", "a/**/b", "+(a|b)*(c)", "{1..100}", "\\*"],
     words: ["*", "**", "{", "}", ",", "..", "[", "]", "!", "+(", "@(", "|", ")", "?"],
     longest: 2_000,
-    throws: ["SyntaxError"],
     open: () => (input) => {
       const path = "src/some/rather/long/path/with/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/file.name.test.ts";
-      return [input.length > 500 || globFilter(input)(path), wildcard(input, true)(path)];
+      return [input.length > 500 || globFilter(input)(path), wildcard(input, { ignoreCase: true })(path)];
     },
   },
   {
