@@ -76,9 +76,12 @@ function readBare(right: string, key: string, values: NamedValue[]): void {
   if (shorter !== right) values.push({ key, value: shorter });
 }
 
-/** Quoted strings, as written and without their escapes. A string before a colon is a name. */
+/**
+ * Quoted strings, as written and without their escapes. A string before a colon is a name. None begins at an escaped quote, so that each
+ * character is looked at once per kind of quote.
+ */
 function readQuoted(content: string, key: string | null, values: NamedValue[]): void {
-  for (const match of content.matchAll(/(["'`])((?:\\.|(?!\1)[^\\]){4,4096})\1(\s*:)?/g)) {
+  for (const match of content.matchAll(/(?<!\\)(["'`])((?:\\.|(?!\1)[^\\]){4,4096})\1(\s*:)?/g)) {
     const [, , inner = "", colon] = match;
     if (colon !== undefined) continue;
     values.push({ key: nameBefore(content.slice(0, match.index)) ?? key, value: inner });

@@ -25,10 +25,13 @@ export function withoutSomeNumbers(lines: readonly string[]): string[] {
 
 /** A line that represents omitted lines: three dots, alone or in a comment with text such as *existing code*. */
 const omission =
-  /^\s*(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*(?:\.\.\.|…)\s*(?:[([]?[\p{L}\s',.;:-]*[)\]]?)?\s*(?:\.\.\.|…)?\s*(?:\*\/\}?|-->)?\s*$/u;
+  /^(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*(?:\.\.\.|…)\s*(?:[([]?[\p{L}\s',.;:-]*[)\]]?)?\s*(?:\.\.\.|…)?\s*(?:\*\/\}?|-->)?$/u;
+
+const maxOmission = 200;
 
 export function isOmission(line: string): boolean {
-  return omission.test(line);
+  const text = line.trim();
+  return text.length <= maxOmission && omission.test(text);
 }
 
 /** Splits a text at the lines that represent omitted lines; one part when there are none. */

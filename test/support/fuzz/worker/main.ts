@@ -19,6 +19,8 @@ export interface Order {
   readonly seed: number;
   /** The target and its input to begin with. */
   readonly from: readonly [target: number, input: number];
+  /** When that target began, in seconds of the epoch; 0 for now. */
+  readonly since: number;
   /** Inputs of each target; more of them for `forMs`. */
   readonly count: number;
   readonly forMs: number;
@@ -113,8 +115,9 @@ function describe(error: unknown): string {
 
 const causeOf = ({ kind, detail }: Pick<Fault, "kind" | "detail">): string => (kind === "threw" ? `threw ${detail.slice(0, 60)}` : kind);
 
-async function fuzzTarget(target: Target, from: number): Promise<Report> {
-  const untilMs = Date.now() + order.forMs;
+async function fuzzTarget(target: Target, from: number, since: number): Promise<Report> {
+  Atomics.store(running, 3, since);
+  const untilMs = since * 1_000 + order.forMs;
   const call = await target.open(mkdtempSync(join(order.folder, "target-")));
   const input = createInputs(target, order.seed);
   const faults: Fault[] = [];
@@ -155,7 +158,8 @@ async function work(): Promise<void> {
     if (target === undefined) break;
     Atomics.store(running, 1, at === first ? from : 0);
     Atomics.store(running, 0, at);
-    parentPort?.postMessage(await fuzzTarget(target, at === first ? from : 0));
+    const since = at === first && order.since > 0 ? order.since : Math.ceil(Date.now() / 1_000);
+    parentPort?.postMessage(await fuzzTarget(target, at === first ? from : 0, since));
   }
   parentPort?.postMessage(null);
 }
