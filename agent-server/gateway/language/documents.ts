@@ -10,7 +10,7 @@ import type {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { Dispatch } from "../dispatch.ts";
 import { kindOf } from "./kinds.ts";
-import { checkYaml, completeYaml, forgetYaml, hoverYaml } from "./yaml-service.ts";
+import { checkYaml, completeYaml, forgetYaml, hoverYaml, isTooCostly } from "./yaml-service.ts";
 
 export interface LanguageDocumentsDeps {
   publish(uri: string, version: number, diagnostics: Diagnostic[]): void;
@@ -30,8 +30,6 @@ export interface LanguageDocuments {
 }
 
 const defaultDebounceMs = 250;
-/** Characters. Larger documents are ignored, because checking them would block the host. */
-const largest = 200_000;
 
 interface Open {
   document: TextDocument;
@@ -54,7 +52,7 @@ export function createLanguageDocuments({
     if (kind === null) return;
     const { uri, version } = document;
     try {
-      const diagnostics = document.getText().length > largest ? [] : await checkYaml(document, kind, dispatch(), abort.signal, log);
+      const diagnostics = isTooCostly(document) ? [] : await checkYaml(document, kind, dispatch(), abort.signal, log);
       if (!abort.signal.aborted) publish(uri, version, diagnostics);
     } catch (error) {
       if (!abort.signal.aborted) log("could not check a document", error);
@@ -71,7 +69,7 @@ export function createLanguageDocuments({
   };
   const usable = (uri: string, token: CancellationToken): TextDocument | null => {
     const entry = open.get(uri);
-    return entry === undefined || token.isCancellationRequested || entry.document.getText().length > largest ? null : entry.document;
+    return entry === undefined || token.isCancellationRequested || isTooCostly(entry.document) ? null : entry.document;
   };
 
   return {

@@ -42,6 +42,16 @@ export function forgetYaml(): void {
   yamlDocumentsCache.clear();
 }
 
+/** Characters, and aliases (`*name`): the service looks for the anchor of each through the whole text. */
+const mostCharacters = 200_000;
+const mostAliases = 100;
+
+/** True for a document that would block the host for seconds. */
+export function isTooCostly(document: TextDocument): boolean {
+  const text = document.getText();
+  return text.length > mostCharacters || (text.match(/(?:^|[\s,[{:?-])\*[^\s,[\]{}]/gm)?.length ?? 0) > mostAliases;
+}
+
 /** Diagnostics from syntax, schema and the host's own rules. */
 export async function checkYaml(
   document: TextDocument,
