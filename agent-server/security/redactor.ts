@@ -9,6 +9,8 @@ const maxDepth = 64;
 
 /** Maximum total length of the cached texts in UTF-16 units: more than a conversation, which is sent again with each step. */
 const rememberedUnits = 400_000;
+/** What the cache needs for one text besides its characters, in the same units. */
+const unitsOfEntry = 60;
 
 /**
  * Finds secrets by their format, by the name they are assigned to and, with `known`, by their value, and replaces them with
@@ -37,10 +39,11 @@ export function createRedactor(deps: { known?: KnownSecrets } = {}): Redactor {
     // Known values come first, because a format may cover only a part of one.
     const result = replaceSecrets(replaceKnown(value, known?.find(value) ?? [], found), found);
     if (findings.length === 0 && value.length <= rememberedUnits / 10) {
-      units += value.length;
+      const needed = value.length + unitsOfEntry;
+      units += needed;
       if (units > rememberedUnits) {
         clean.clear();
-        units = value.length;
+        units = needed;
       }
       clean.add(value);
     }
