@@ -84,11 +84,14 @@ function readQuoted(content: string, key: string | null, values: NamedValue[]): 
   for (const match of content.matchAll(/(?<!\\)(["'`])((?:\\.|(?!\1)[^\\]){4,4096})\1(\s*:)?/g)) {
     const [, , inner = "", colon] = match;
     if (colon !== undefined) continue;
-    values.push({ key: nameBefore(content.slice(0, match.index)) ?? key, value: inner });
+    values.push({ key: nameBefore(content.slice(Math.max(0, match.index - nameReach), match.index)) ?? key, value: inner });
     const plain = inner.replace(/\\n/g, "\n").replace(/\\(.)/g, "$1");
     if (plain !== inner) values.push({ key, value: plain });
   }
 }
+
+/** Characters before a string in which its name is looked for. */
+const nameReach = 200;
 
 function nameBefore(text: string): string | null {
   return /([\w.-]{1,100})["']?\s*[=:]\s*$/.exec(text)?.[1] ?? null;
