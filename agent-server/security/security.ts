@@ -13,6 +13,7 @@ export {
   type Placeholders,
   type QuestPlaceholders,
 } from "./placeholders/placeholders.ts";
+export { wildcard } from "./wildcard.ts";
 export { createOwnerGate } from "./owner-gate.ts";
 export { createSanitizer, type InjectionFinding, type RuleTable, type Sanitizer } from "./sanitizer.ts";
 export { checkedLookup, isLoopbackHost, reachOf } from "./addresses.ts";

@@ -89,7 +89,6 @@ export { mainEol } from "./text/lines.ts";
 export { replaceText } from "./text/match.ts";
 export { type FilePatch, applyFilePatch, parseFilePatches } from "./text/patch.ts";
 export { aboutText, describeBytes, showWindow, streamWindow, textWindow } from "./text/line-window.ts";
-export { wildcard } from "./text/wildcard.ts";
 export {
   type CurrentText,
   type FileOutcome,

@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
-import { fileProvider, maxOutputLines, resolveFile, wildcard } from "../../workspace/workspace.ts";
+import { wildcard } from "../../security/security.ts";
+import { fileProvider, maxOutputLines, resolveFile } from "../../workspace/workspace.ts";
 import { defineTool, fileStep } from "../tool.ts";
 import { Argv, hint, titleOf } from "./repl-command.ts";
 import { type Entry, typeLetter, walk } from "./entries.ts";

@@ -1,5 +1,5 @@
 import { LancelotError } from "../../contract/errors.ts";
-import { wildcard } from "./wildcard.ts";
+import { wildcard } from "../../security/security.ts";
 
 /**
  * A filter for paths with forward slashes: `*`, `?`, `[a-z]`, `**`, `{a,b}`, and `!` before a pattern for all other paths. As in ignore

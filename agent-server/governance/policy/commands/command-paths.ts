@@ -1,5 +1,5 @@
 import * as nodePath from "node:path";
-import { type Field, startOf } from "./shell-fields.ts";
+import { type Field, type NamePattern, startOf } from "./shell-fields.ts";
 import { asks, denies, type Finding, alwaysAsks } from "./command-findings.ts";
 import { expandGlob, findSecret, openFolders } from "./folder-search.ts";
 import { deleteOne, judgeInsideWrite } from "./workspace-writes.ts";
@@ -262,7 +262,7 @@ function judgeGlob(pattern: string, use: PathUse, context: PathContext): Finding
   return findings;
 }
 
-function judgeTree(root: Field, name: RegExp | null, skipsHidden: boolean, use: PathUse, context: PathContext): Finding[] {
+function judgeTree(root: Field, name: NamePattern | null, skipsHidden: boolean, use: PathUse, context: PathContext): Finding[] {
   const value = root.kind === "static" ? root.value : null;
   if (value === null) return judgePath(root, use, context);
   if (context.looks.entries < 0) return [tooManyEntries];

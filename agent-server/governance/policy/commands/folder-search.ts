@@ -1,6 +1,6 @@
 import type { LooksLeft, PathContext } from "./types.ts";
 import * as nodePath from "node:path";
-import { patternOf } from "./shell-fields.ts";
+import { type NamePattern, patternOf } from "./shell-fields.ts";
 import { asks, type Finding, alwaysAsks } from "./command-findings.ts";
 import { type Dirent, readdirSync } from "node:fs";
 
@@ -35,7 +35,7 @@ export function expandGlob(root: string, segments: readonly string[], looks: Loo
       if (looked > maxWalkEntries || looks.entries < 0) return null;
       for (const entry of entries) {
         if (entry.name.startsWith(".") && !segment.startsWith(".") && !segment.startsWith("\\.")) continue;
-        if (pattern?.test(entry.name) !== true || (!isLast && entry.isFile())) continue;
+        if (pattern?.(entry.name) !== true || (!isLast && entry.isFile())) continue;
         next.push({ absolute: nodePath.join(folder.absolute, entry.name), relative: folder.relative + entry.name + (isLast ? "" : "/") });
       }
     }
@@ -77,7 +77,13 @@ export function hasDashNames(context: PathContext): boolean {
 }
 
 /** The first secret file below a folder, without following links. A folder that is too large to check requires approval. */
-export function findSecret(root: string, name: RegExp | null, skipsHidden: boolean, inside: boolean, context: PathContext): Finding | null {
+export function findSecret(
+  root: string,
+  name: NamePattern | null,
+  skipsHidden: boolean,
+  inside: boolean,
+  context: PathContext,
+): Finding | null {
   if (!inside && openFolders.test(root)) return null;
   const folders = [root];
   const workspace = context.resolve(".");
@@ -104,8 +110,8 @@ export function findSecret(root: string, name: RegExp | null, skipsHidden: boole
       if (entry.isDirectory()) {
         if (!skippedFolders.has(entry.name)) folders.push(absolute);
         // A folder counts only when it is searched by name; its files are checked one by one.
-        if ((name !== null && !name.test(entry.name)) || !couldBeSecret(absolute, entry.name)) continue;
-      } else if (name !== null && !name.test(entry.name)) continue;
+        if ((name !== null && !name(entry.name)) || !couldBeSecret(absolute, entry.name)) continue;
+      } else if (name !== null && !name(entry.name)) continue;
       else if (!couldBeSecret(absolute, entry.name)) continue;
       const resolved = context.resolve(absolute);
       if (resolved.ok && resolved.sensitive === "secret") {

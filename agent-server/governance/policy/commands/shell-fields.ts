@@ -1,3 +1,10 @@
+import { wildcard } from "../../../security/security.ts";
+
+/** True for the names of files that a glob matches, or for more of them. */
+export type NamePattern = (name: string) => boolean;
+
+export const anyName: NamePattern = () => true;
+
 /** A word after expansion, as the program gets it. */
 export type Field = { readonly text: string } & (
   | { readonly kind: "static"; readonly value: string; readonly quoted?: boolean }
@@ -6,7 +13,7 @@ export type Field = { readonly text: string } & (
   /** Unknown before run time; `prefix` precedes the unknown part. `number`: only digits and a sign. */
   | { readonly kind: "dynamic"; readonly prefix: string; readonly number?: boolean }
   /** Every matching file below a folder, as passed on by `find`. */
-  | { readonly kind: "tree"; readonly root: Field; readonly name: RegExp | null; readonly skipsHidden?: boolean }
+  | { readonly kind: "tree"; readonly root: Field; readonly name: NamePattern | null; readonly skipsHidden?: boolean }
 );
 
 export function literal(value: string, text: string = value): Field {
@@ -52,25 +59,23 @@ export function startOf(field: Field): string {
   }
 }
 
-/** A glob as a regular expression for one name; null when it is invalid. */
-export function patternOf(glob: string): RegExp | null {
-  let source = "";
+/** What one name must be to match a glob, in any case of its letters; null when the glob is invalid. */
+export function patternOf(glob: string): NamePattern | null {
+  let pattern = "";
   for (let index = 0; index < glob.length; index += 1) {
     const char = glob.charAt(index);
     if (char === "\\") {
       index += 1;
-      source += escape(glob.charAt(index));
-    } else if (char === "*") source += "[^/]*";
-    else if (char === "?") source += "[^/]";
-    else if (char === "[") {
+      if (index < glob.length) pattern += `\\${glob.charAt(index)}`;
+    } else if (char === "[") {
       const end = bracketEnd(glob, index);
       // Any single character, whatever the brackets contain: this can only match more.
-      source += end < 0 ? "\\[" : "[^/]";
+      pattern += end < 0 ? "\\[" : "?";
       if (end >= 0) index = end;
     } else if ("@+!(".includes(char) && (char === "(" || glob.charAt(index + 1) === "(")) return null;
-    else source += escape(char);
+    else pattern += char;
   }
-  return new RegExp(`^${source}$`, "is");
+  return wildcard(pattern, { ignoreCase: true });
 }
 
 /** The index of the bracket that closes `open`, as in `[]a]`, `[!]]` and `[[:alpha:]_]`; -1 without one. */
@@ -88,10 +93,6 @@ function bracketEnd(glob: string, open: number): number {
     }
   }
   return -1;
-}
-
-function escape(char: string): string {
-  return char.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
 /** Joins words as a program does before it passes them to a shell. */

@@ -1,6 +1,6 @@
 import { judgePath } from "./command-paths.ts";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
-import { dropStart, type Field, literal, patternOf, startOf, valueOf } from "./shell-fields.ts";
+import { anyName, dropStart, type Field, literal, type NamePattern, patternOf, startOf, valueOf } from "./shell-fields.ts";
 import { asks, alwaysAsks } from "./command-findings.ts";
 import { stripAwkText } from "./awk-source.ts";
 import { pathContext } from "./command-scope.ts";
@@ -39,7 +39,7 @@ export function grep(call: ProgramCall): boolean {
 }
 
 /** The file names that a folder search is limited to; null for any name. */
-function searchedNames(call: ProgramCall): RegExp | null {
+function searchedNames(call: ProgramCall): NamePattern | null {
   const isRg = call.name === "rg";
   if (!isRg && !call.name.endsWith("grep")) return null;
   const given = call.parsed.flags.filter(({ name }) =>
@@ -47,7 +47,7 @@ function searchedNames(call: ProgramCall): RegExp | null {
   );
   // grep reads files that match no pattern, unless the first pattern is an include.
   if (!isRg && given[0]?.name !== "--include") return null;
-  const sources: string[] = [];
+  const patterns: NamePattern[] = [];
   for (const { name, value } of given) {
     if (name.startsWith("--exclude")) continue;
     const pattern = valueOf(value ?? undefined);
@@ -55,10 +55,10 @@ function searchedNames(call: ProgramCall): RegExp | null {
     // rg takes a path whose last part is the name.
     const last = isRg ? pattern?.slice(pattern.lastIndexOf("/") + 1) : pattern;
     const one = last === undefined || last === null || last.includes("/") ? null : patternOf(last.replace(/\{.*\}/, "*"));
-    if (one === null) return /^/;
-    sources.push(one.source);
+    if (one === null) return anyName;
+    patterns.push(one);
   }
-  return sources.length === 0 ? null : new RegExp(sources.join("|"), "is");
+  return patterns.length === 0 ? null : (name) => patterns.some((matches) => matches(name));
 }
 
 export function sed(call: ProgramCall): boolean {

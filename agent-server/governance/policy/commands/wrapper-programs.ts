@@ -1,5 +1,5 @@
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
-import { type Field, literal, patternOf, startOf, unknown, valueOf } from "./shell-fields.ts";
+import { anyName, type Field, literal, patternOf, startOf, unknown, valueOf } from "./shell-fields.ts";
 import { alwaysAsks } from "./command-findings.ts";
 import { judgePath } from "./command-paths.ts";
 import { pathContext } from "./command-scope.ts";
@@ -194,7 +194,7 @@ export function find(call: ProgramCall): boolean {
     if (value === "-delete") {
       const context = pathContext(scope);
       const found: Field[] = hasTest
-        ? tree.map((one) => ({ ...one, name: /^/ }) as Field)
+        ? tree.map((one) => ({ ...one, name: anyName }) as Field)
         : tree.map((one) => ({ ...one, name: null }) as Field);
       for (const one of found) findings.push(...judgePath(one, "delete-tree", context));
     } else if (findWrites.has(value)) call.apply(rest[index + 1] ?? unknown("file"), "write");
@@ -204,7 +204,7 @@ export function find(call: ProgramCall): boolean {
     } else if (findActions.has(value)) {
       const end = values.findIndex((word, at) => at > index && (word === ";" || word === "+"));
       const command = rest.slice(index + 1, end < 0 ? rest.length : end);
-      const handed = tree.map((one) => (hasTest && one.kind === "tree" && one.name === null ? { ...one, name: /^/ } : one));
+      const handed = tree.map((one) => (hasTest && one.kind === "tree" && one.name === null ? { ...one, name: anyName } : one));
       call.judgeWords(replaced(command, "{}", handed), "find -exec", { input: { kind: "none" } });
       if (end < 0) return true;
       index = end;
@@ -248,7 +248,7 @@ export function fd(call: ProgramCall): boolean {
     );
   }
   if (at < 0) return true;
-  const tree: Field[] = (roots.length === 0 ? [literal(".")] : roots).map((root) => ({ kind: "tree", root, name: /^/, text: "files" }));
+  const tree: Field[] = (roots.length === 0 ? [literal(".")] : roots).map((root) => ({ kind: "tree", root, name: anyName, text: "files" }));
   const words = call.args.slice(at + 1);
   const end = words.findIndex((field) => valueOf(field) === ";");
   const command = end < 0 ? words : words.slice(0, end);

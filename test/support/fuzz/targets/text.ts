@@ -10,7 +10,7 @@ import { createHeadAndTail } from "../../../../agent-server/tools/command/head-a
 import { visibleProse, visibleText } from "../../../../agent-server/contract/visible-text.ts";
 import { oneLine } from "../../../../agent-server/tools/command/command-question.ts";
 import { parseCommand } from "../../../../agent-server/tools/repl/repl.ts";
-import { wildcard } from "../../../../agent-server/workspace/text/wildcard.ts";
+import { wildcard } from "../../../../agent-server/security/wildcard.ts";
 import { createOutliner } from "../../../../agent-server/workspace/outline/outline.ts";
 import { decodeText, encodeText } from "../../../../agent-server/workspace/text/encoding.ts";
 import { globFilter } from "../../../../agent-server/workspace/text/glob.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import picomatch from "picomatch";
 import { expect, it } from "vitest";
-import { wildcard } from "../../../../agent-server/workspace/text/wildcard.ts";
-import { runs } from "../../../support/soak.ts";
+import { wildcard } from "../../../agent-server/security/wildcard.ts";
+import { runs } from "../../support/soak.ts";
 
 it.each([
   ["*.ts", "a.ts", true],
