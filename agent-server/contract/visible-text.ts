@@ -15,6 +15,13 @@ function escapeOf(found: string): string {
   return `⟨U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
+/** The states of a line that overwrote itself by carriage returns, such as a progress bar; those at its end overwrite nothing. */
+export function statesOfLine(line: string): readonly string[] {
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(0, end).split("\r");
+}
+
 /** Splits a text so that each invisible character appears as its code point. */
 export function visibleParts(text: string): readonly VisiblePart[] {
   const parts: VisiblePart[] = [];

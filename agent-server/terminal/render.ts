@@ -1,6 +1,7 @@
 import type { Change } from "../contract/changes.ts";
 import type { Message, Part, ToolPart } from "../contract/chat.ts";
 import type { HostEvent } from "../contract/events.ts";
+import { statesOfLine } from "../contract/visible-text.ts";
 import { type Output, paint, type Piece } from "./output.ts";
 
 const toolMark: Record<ToolPart["status"], string> = {
@@ -47,7 +48,7 @@ export function createRenderer(questId: () => string | null, { write, line }: Pi
   };
   const outputLine = (text: string) => {
     // Of a line that overwrote itself, such as a progress bar, the last state shows, and how many were before it.
-    const states = text.replace(/\r+$/, "").split("\r");
+    const states = statesOfLine(text);
     const shown = (states.at(-1) ?? "").replaceAll(styles, "");
     if (shown !== "") line(paint("dim", `│ ${states.length > 1 ? `⟨U+000D ×${String(states.length - 1)}⟩` : ""}${shown}`));
   };

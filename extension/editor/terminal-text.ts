@@ -1,3 +1,5 @@
+import { statesOfLine } from "../../agent-server/contract/visible-text.ts";
+
 /** Most characters of an output to show, counted from its end. */
 const mostText = 100_000;
 
@@ -20,7 +22,7 @@ export function safeForTerminal(printed: string): string {
   return lines
     .map((line) => {
       // A progress bar overwrites itself, so only its last state remains.
-      const last = line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1);
+      const last = statesOfLine(line).at(-1) ?? "";
       return last.replace(sequence, (found) => (style.test(found) ? found : "")).replace(control, "");
     })
     .join("\r\n");

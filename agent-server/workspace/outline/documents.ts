@@ -5,14 +5,26 @@ import type { Definitions } from "./definitions.ts";
 
 const maxEntries = 500;
 const maxDepth = 2;
+/** Characters of a line that are looked at for a heading. */
+const maxHeading = 1_000;
 
 /** Outlines a document such as Markdown or JSON with its own parser; null for other files. */
 export function outlineDocument(path: string, text: string): ({ language: string } & Definitions) | null {
   const ending = /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  if (/^(?:md|markdown|mdx)$/.test(ending)) return { language: "markdown", ...bounded(headings(text)) };
-  if (/^(?:json|jsonc|json5)$/.test(ending)) return { language: "json", ...bounded(jsonKeys(text)) };
-  if (/^ya?ml$/.test(ending)) return { language: "yaml", ...bounded(yamlKeys(text)) };
+  if (/^(?:md|markdown|mdx)$/.test(ending)) return { language: "markdown", ...read(headings, text) };
+  if (/^(?:json|jsonc|json5)$/.test(ending)) return { language: "json", ...read(jsonKeys, text) };
+  if (/^ya?ml$/.test(ending)) return { language: "yaml", ...read(yamlKeys, text) };
   return null;
+}
+
+function read(find: (text: string) => OutlineEntry[], text: string): Definitions {
+  try {
+    return bounded(find(text));
+  } catch (error) {
+    // The parsers call themselves for each level.
+    if (!(error instanceof RangeError)) throw error;
+    return { entries: [], problem: "it is nested too deeply" };
+  }
 }
 
 function bounded(entries: OutlineEntry[]): Definitions {
@@ -26,7 +38,8 @@ function headings(text: string): OutlineEntry[] {
   const lines = text.split("\n");
   const found: OutlineEntry[] = [];
   let fence: string | null = null;
-  for (const [index, line] of lines.entries()) {
+  for (const [index, whole] of lines.entries()) {
+    const line = whole.slice(0, maxHeading);
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark !== undefined) {
       if (fence === null) fence = mark;
@@ -35,7 +48,7 @@ function headings(text: string): OutlineEntry[] {
     }
     if (fence !== null) continue;
     const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
-    const under = /^ {0,3}(=+|-{2,})\s*$/.exec(lines[index + 1] ?? "");
+    const under = /^ {0,3}(=+|-{2,})\s*$/.exec((lines[index + 1] ?? "").slice(0, maxHeading));
     const level =
       heading?.[1]?.length ?? (under === null || line.trim() === "" || line.startsWith(" ") ? 0 : (under[1] ?? "").startsWith("=") ? 1 : 2);
     if (level === 0 || (heading === null && /^(?:[-*>|]|\d+\.)/.test(line.trim()))) continue;

@@ -2,8 +2,8 @@ import { createTwoFilesPatch, diffArrays } from "diff";
 import type { Hunk } from "../../contract/changes.ts";
 import { bareLine, splitLines } from "./lines.ts";
 
-/** Timeout of a comparison (ms); after it, the change becomes one hunk. */
-const diffTimeout = 2_000;
+/** Added and removed lines up to which texts are compared line by line, some hundred milliseconds; more become one hunk. */
+const maxEdits = 5_000;
 const noNewline = "\\ No newline at end of file";
 
 /** A run of lines that differ: `lines` replace `from`–`to` of the old lines. Zero-based, `to` exclusive. */
@@ -24,7 +24,7 @@ export function lineEdits(from: readonly string[], to: readonly string[]): Edit[
   if (oldMiddle.length === 0 && newMiddle.length === 0) return [];
   const whole: Edit[] = [{ from: head, to: from.length - tail, lines: newMiddle }];
   if (oldMiddle.length === 0 || newMiddle.length === 0) return whole;
-  const parts = diffArrays(oldMiddle, newMiddle, { timeout: diffTimeout });
+  const parts = diffArrays(oldMiddle, newMiddle, { maxEditLength: maxEdits });
   if (parts === undefined) return whole;
   const edits: Edit[] = [];
   let at = head;
@@ -99,7 +99,7 @@ export function unifiedDiff(path: string, from: string | null, to: string | null
   if (from === to) return "";
   const oldName = from === null ? "/dev/null" : `a/${path}`;
   const newName = to === null ? "/dev/null" : `b/${path}`;
-  const patch = createTwoFilesPatch(oldName, newName, from ?? "", to ?? "", undefined, undefined, { context: 3, timeout: diffTimeout });
+  const patch = createTwoFilesPatch(oldName, newName, from ?? "", to ?? "", undefined, undefined, { context: 3, maxEditLength: maxEdits });
   if (patch === undefined) return `--- ${oldName}\n+++ ${newName}\n(too many differences for a line diff)\n`;
   return patch.replace(/^=+\n/, "");
 }
