@@ -52,6 +52,16 @@ export function isTooCostly(document: TextDocument): boolean {
   return text.length > mostCharacters || (text.match(/(?:^|[\s,[{:?-])\*[^\s,[\]{}]/gm)?.length ?? 0) > mostAliases;
 }
 
+/** The service's answer; `otherwise` for a document so deeply nested that its parser, which calls itself for each level, cannot read it. */
+async function parsed<T, O>(otherwise: O, ask: () => Promise<T>): Promise<T | O> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof RangeError) return otherwise;
+    throw error;
+  }
+}
+
 /** Diagnostics from syntax, schema and the host's own rules. */
 export async function checkYaml(
   document: TextDocument,
@@ -70,7 +80,9 @@ export async function checkYaml(
       return [];
     }
   };
-  const [byService, issues] = await Promise.all([serviceOf(kind).doValidation(document, false), lint()]);
+  const [byService, issues] = await Promise.all([parsed(null, async () => serviceOf(kind).doValidation(document, false)), lint()]);
+  if (byService === null)
+    return [diagnosticOf(document, { rule: "nesting", severity: "critical", message: "The text is nested too deeply." })];
   const found = byService.map(ours);
   const lines = new Set(found.filter(({ severity }) => severity === severities.critical).map(({ range }) => range.start.line));
   for (const issue of issues) {
@@ -105,11 +117,11 @@ export function diagnosticOf(document: TextDocument, { rule, severity, message, 
 }
 
 export async function completeYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<CompletionList> {
-  const list = await serviceOf(kind).doComplete(document, position, false);
+  const list = await parsed({ isIncomplete: false, items: [] }, async () => serviceOf(kind).doComplete(document, position, false));
   // Drops completions that insert a whole object, which the service labels with only the type.
   return { ...list, items: list.items.filter(({ label }) => label !== "object" && label !== "array") };
 }
 
 export async function hoverYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<Hover | null> {
-  return (await serviceOf(kind).doHover(document, position)) ?? null;
+  return (await parsed(null, async () => serviceOf(kind).doHover(document, position))) ?? null;
 }

@@ -206,6 +206,11 @@ describe("diagnostics", () => {
   });
 });
 
+it("says of a document that is nested too deeply what is wrong with it", async () => {
+  const text = `version: ${"- ".repeat(60_000)}`;
+  expect(await checked(soulUri, text)).toMatchObject([{ code: "nesting", range: { start: { line: 0 } } }]);
+});
+
 describe("completion and hover", () => {
   /** The text with `|` where the cursor is. */
   async function at(uri: string, text: string) {
