@@ -222,8 +222,9 @@ export function parseOwnerYaml(text: string, of: { maxAliases?: number } = {}): 
   return { value: withoutEmpty(toRecord(value)), lineOf };
 }
 
-function isTooDeep(text: string): boolean {
-  if (new RegExp(`^(?:[ \\t]*[-?!:][ \\t]+){${maxDepth}}`, "m").test(text)) return true;
+/** True for a text that opens more levels than a parser of YAML reads in reasonable time. */
+export function isTooDeep(text: string): boolean {
+  if (new RegExp(`(?<!\\S)(?:[-?!:][ \\t]+){${maxDepth}}`).test(text)) return true;
   let open = 0;
   // Brackets in quotes and comments do not nest.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|'[^']*'|(?<=^|\s)#.*|[[\]{}]/gm)) {

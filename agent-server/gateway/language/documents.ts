@@ -10,7 +10,7 @@ import type {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { Dispatch } from "../dispatch.ts";
 import { kindOf } from "./kinds.ts";
-import { checkYaml, completeYaml, forgetYaml, hoverYaml, isTooCostly } from "./yaml-service.ts";
+import { checkYaml, completeYaml, diagnosticOf, forgetYaml, hoverYaml, whyUnchecked } from "./yaml-service.ts";
 
 export interface LanguageDocumentsDeps {
   publish(uri: string, version: number, diagnostics: Diagnostic[]): void;
@@ -52,7 +52,9 @@ export function createLanguageDocuments({
     if (kind === null) return;
     const { uri, version } = document;
     try {
-      const diagnostics = isTooCostly(document) ? [] : await checkYaml(document, kind, dispatch(), abort.signal, log);
+      const unchecked = whyUnchecked(document);
+      const diagnostics =
+        unchecked === null ? await checkYaml(document, kind, dispatch(), abort.signal, log) : [diagnosticOf(document, unchecked)];
       if (!abort.signal.aborted) publish(uri, version, diagnostics);
     } catch (error) {
       if (!abort.signal.aborted) log("could not check a document", error);
@@ -69,7 +71,7 @@ export function createLanguageDocuments({
   };
   const usable = (uri: string, token: CancellationToken): TextDocument | null => {
     const entry = open.get(uri);
-    return entry === undefined || token.isCancellationRequested || isTooCostly(entry.document) ? null : entry.document;
+    return entry === undefined || token.isCancellationRequested || whyUnchecked(entry.document) !== null ? null : entry.document;
   };
 
   return {

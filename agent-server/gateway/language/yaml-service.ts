@@ -3,6 +3,7 @@ import type { TextDocument } from "vscode-languageserver-textdocument";
 import { yamlDocumentsCache } from "yaml-language-server/out/src/languageservice/parser/yaml-documents.js";
 import { getLanguageService, type LanguageService } from "yaml-language-server/out/src/languageservice/yamlLanguageService.js";
 import type { SoulIssue } from "../../contract/soul.ts";
+import { isTooDeep } from "../../owner-file.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DocumentKind } from "./kinds.ts";
 
@@ -46,20 +47,18 @@ export function forgetYaml(): void {
 const mostCharacters = 200_000;
 const mostAliases = 100;
 
-/** True for a document that would block the host for seconds. */
-export function isTooCostly(document: TextDocument): boolean {
+/** Why a document is not checked: it would block the host for seconds or minutes. Null for any other. */
+export function whyUnchecked(document: TextDocument): SoulIssue | null {
   const text = document.getText();
-  return text.length > mostCharacters || (text.match(/(?:^|[\s,[{:?-])\*[^\s,[\]{}]/gm)?.length ?? 0) > mostAliases;
-}
-
-/** The service's answer; `otherwise` for a document so deeply nested that its parser, which calls itself for each level, cannot read it. */
-async function parsed<T, O>(otherwise: O, ask: () => Promise<T>): Promise<T | O> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof RangeError) return otherwise;
-    throw error;
-  }
+  const why =
+    text.length > mostCharacters
+      ? "it is too long"
+      : isTooDeep(text)
+        ? "it is nested too deeply"
+        : (text.match(/(?:^|[\s,[{:?-])\*[^\s,[\]{}]/gm)?.length ?? 0) > mostAliases
+          ? "it has too many aliases"
+          : null;
+  return why === null ? null : { rule: "unchecked", severity: "critical", message: `Lancelot cannot read this file: ${why}.` };
 }
 
 /** Diagnostics from syntax, schema and the host's own rules. */
@@ -80,9 +79,7 @@ export async function checkYaml(
       return [];
     }
   };
-  const [byService, issues] = await Promise.all([parsed(null, async () => serviceOf(kind).doValidation(document, false)), lint()]);
-  if (byService === null)
-    return [diagnosticOf(document, { rule: "nesting", severity: "critical", message: "The text is nested too deeply." })];
+  const [byService, issues] = await Promise.all([serviceOf(kind).doValidation(document, false), lint()]);
   const found = byService.map(ours);
   const lines = new Set(found.filter(({ severity }) => severity === severities.critical).map(({ range }) => range.start.line));
   for (const issue of issues) {
@@ -117,11 +114,11 @@ export function diagnosticOf(document: TextDocument, { rule, severity, message, 
 }
 
 export async function completeYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<CompletionList> {
-  const list = await parsed({ isIncomplete: false, items: [] }, async () => serviceOf(kind).doComplete(document, position, false));
+  const list = await serviceOf(kind).doComplete(document, position, false);
   // Drops completions that insert a whole object, which the service labels with only the type.
   return { ...list, items: list.items.filter(({ label }) => label !== "object" && label !== "array") };
 }
 
 export async function hoverYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<Hover | null> {
-  return (await parsed(null, async () => serviceOf(kind).doHover(document, position))) ?? null;
+  return (await serviceOf(kind).doHover(document, position)) ?? null;
 }

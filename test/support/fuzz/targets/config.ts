@@ -4,7 +4,7 @@ import { TextDocument } from "vscode-languageserver-textdocument";
 import { createContextSettings } from "../../../../agent-server/context/context-settings.ts";
 import { createFlagsFile } from "../../../../agent-server/flags/flags-file.ts";
 import { documentKinds } from "../../../../agent-server/gateway/language/kinds.ts";
-import { checkYaml, completeYaml, forgetYaml, hoverYaml, isTooCostly } from "../../../../agent-server/gateway/language/yaml-service.ts";
+import { checkYaml, completeYaml, forgetYaml, hoverYaml, whyUnchecked } from "../../../../agent-server/gateway/language/yaml-service.ts";
 import { parseCommandTable } from "../../../../agent-server/governance/policy/commands/command-table.ts";
 import { createNetworkPolicy } from "../../../../agent-server/governance/policy/network-policy.ts";
 import { parsePathRules } from "../../../../agent-server/governance/policy/path-table.ts";
@@ -158,7 +158,7 @@ export const configTargets: readonly Target[] = [
         return async (input) => {
           version += 1;
           const document = TextDocument.create(`file:///x/config/${kind.name}.yaml`, "yaml", version, input);
-          if (isTooCostly(document)) return null;
+          if (whyUnchecked(document) !== null) return null;
           const position = document.positionAt(Math.floor(input.length / 2));
           const found = await checkYaml(document, kind, null, new AbortController().signal, () => undefined);
           const more = [await completeYaml(document, kind, position), await hoverYaml(document, kind, position)];
