@@ -61,6 +61,15 @@ export function whyUnchecked(document: TextDocument): SoulIssue | null {
   return why === null ? null : { rule: "unchecked", severity: "critical", message: `Lancelot cannot read this file: ${why}.` };
 }
 
+/** The service's answer, or `otherwise`: it throws on some unfinished documents, such as a key without a name. */
+async function answered<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Diagnostics from syntax, schema and the host's own rules. */
 export async function checkYaml(
   document: TextDocument,
@@ -79,7 +88,17 @@ export async function checkYaml(
       return [];
     }
   };
-  const [byService, issues] = await Promise.all([serviceOf(kind).doValidation(document, false), lint()]);
+  const validate = async (): Promise<Diagnostic[]> => {
+    try {
+      return await serviceOf(kind).doValidation(document, false);
+    } catch (error) {
+      log(`could not check a ${kind.name} document against its schema`, error);
+      return [
+        diagnosticOf(document, { rule: "unchecked", severity: "warning", message: "Lancelot cannot check this file against its schema." }),
+      ];
+    }
+  };
+  const [byService, issues] = await Promise.all([validate(), lint()]);
   const found = byService.map(ours);
   const lines = new Set(found.filter(({ severity }) => severity === severities.critical).map(({ range }) => range.start.line));
   for (const issue of issues) {
@@ -114,11 +133,12 @@ export function diagnosticOf(document: TextDocument, { rule, severity, message, 
 }
 
 export async function completeYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<CompletionList> {
-  const list = await serviceOf(kind).doComplete(document, position, false);
+  const nothing: CompletionList = { isIncomplete: false, items: [] };
+  const list = await answered(nothing, () => serviceOf(kind).doComplete(document, position, false));
   // Drops completions that insert a whole object, which the service labels with only the type.
   return { ...list, items: list.items.filter(({ label }) => label !== "object" && label !== "array") };
 }
 
 export async function hoverYaml(document: TextDocument, kind: DocumentKind, position: Position): Promise<Hover | null> {
-  return (await serviceOf(kind).doHover(document, position)) ?? null;
+  return answered(null, async () => (await serviceOf(kind).doHover(document, position)) ?? null);
 }

@@ -138,6 +138,15 @@ describe("diagnostics", () => {
     expect(found.map(({ message }) => message)).toContain("as the host sees it");
   });
 
+  it("answers for a key without a name, at which the YAML service throws", async () => {
+    const open = documents();
+    const uri = "file:///data/config/redaction.yaml";
+    open.open({ uri, languageId: "yaml", version: 1, text: ": 1\n" });
+    await open.after(1);
+    expect(await open.hover(uri, { line: 0, character: 1 }, never)).toBeNull();
+    expect(await open.complete(uri, { line: 0, character: 1 }, never)).toHaveProperty("items");
+  });
+
   it("still checks syntax and schema while the flag SOUL is off", async () => {
     const open = documents(() => {
       throw new LancelotError("disabled", "The soul is off.");
