@@ -59,6 +59,13 @@ export function startOf(field: Field): string {
   }
 }
 
+/** From the first opening brace to behind the last closing one; an empty span without them. A pattern `\{.*\}` would take quadratic time. */
+export function bracesOf(text: string): [from: number, to: number] {
+  const open = text.indexOf("{");
+  const close = text.lastIndexOf("}");
+  return open === -1 || close < open ? [0, 0] : [open, close + 1];
+}
+
 /** What one name must be to match a glob, in any case of its letters; null when the glob is invalid. */
 export function patternOf(glob: string): NamePattern | null {
   let pattern = "";

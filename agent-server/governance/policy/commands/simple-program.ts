@@ -1,6 +1,6 @@
 import * as nodePath from "node:path";
 import { type ParsedArguments, fits, parseArguments, useOfFlag } from "./command-arguments.ts";
-import { type Field, joined, literal, valueOf } from "./shell-fields.ts";
+import { bracesOf, type Field, joined, literal, valueOf } from "./shell-fields.ts";
 import { allows, asks, fetchedScript, type Finding, alwaysAsks } from "./command-findings.ts";
 import { addCodeFile, addNamedFiles } from "./command-code.ts";
 import { judgeInlineCode } from "./inline-code.ts";
@@ -51,7 +51,7 @@ export function judgeProgram(fields: readonly Field[], text: string, scope: Scop
 /** True when the name results from an expansion or a pattern. */
 function isComputed(written: string): boolean {
   const bare = written.replaceAll(/'[^']*'/g, "");
-  return written !== "[" && (/[$`*?[]/.test(bare) || /\{.*(?:,|\.\.).*\}/.test(bare));
+  return written !== "[" && (/[$`*?[]/.test(bare) || /,|\.\./.test(bare.slice(...bracesOf(bare))));
 }
 
 const systemFolder = /^(?:\/usr(?:\/local)?)?\/s?bin\/([^/]+)$|^\/opt\/homebrew\/bin\/([^/]+)$/;

@@ -1,6 +1,6 @@
 import { judgePath } from "./command-paths.ts";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
-import { anyName, dropStart, type Field, literal, type NamePattern, patternOf, startOf, valueOf } from "./shell-fields.ts";
+import { anyName, bracesOf, dropStart, type Field, literal, type NamePattern, patternOf, startOf, valueOf } from "./shell-fields.ts";
 import { asks, alwaysAsks } from "./command-findings.ts";
 import { stripAwkText } from "./awk-source.ts";
 import { pathContext } from "./command-scope.ts";
@@ -54,11 +54,17 @@ function searchedNames(call: ProgramCall): NamePattern | null {
     if (isRg && pattern?.startsWith("!") === true) continue;
     // rg takes a path whose last part is the name.
     const last = isRg ? pattern?.slice(pattern.lastIndexOf("/") + 1) : pattern;
-    const one = last === undefined || last === null || last.includes("/") ? null : patternOf(last.replace(/\{.*\}/, "*"));
+    const one = last === undefined || last === null || last.includes("/") ? null : patternOf(withoutBraces(last));
     if (one === null) return anyName;
     patterns.push(one);
   }
   return patterns.length === 0 ? null : (name) => patterns.some((matches) => matches(name));
+}
+
+/** A pattern that matches at least as much, without its alternatives in braces. */
+function withoutBraces(pattern: string): string {
+  const [open, close] = bracesOf(pattern);
+  return open === close ? pattern : `${pattern.slice(0, open)}*${pattern.slice(close)}`;
 }
 
 export function sed(call: ProgramCall): boolean {
