@@ -69,6 +69,7 @@ function start(yaml: string | null, env: NodeJS.ProcessEnv = {}, more: { configD
     log: (message) => logged.push(message),
     version: "1.2.3",
     delayMs: 5,
+    endTimeoutMs: 60_000,
     ...more,
   });
   open.push(made);
@@ -189,7 +190,8 @@ describe("telemetry", () => {
 });
 
 describe("the queue of spans", () => {
-  const pipe = (delayMs: number) => createPipeline({ url: `${here()}/v1/traces`, content: false, version: "1", delayMs });
+  const pipe = (delayMs: number) =>
+    createPipeline({ url: `${here()}/v1/traces`, content: false, version: "1", delayMs, endTimeoutMs: 60_000 });
 
   it("sends at once what fills a batch of 512, and the rest after the delay or at the end", async () => {
     const pipeline = pipe(60_000);
