@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { hostFlags } from "../../extension/host/host-flags.ts";
+import { hostAllocator, hostFlags } from "../../extension/host/host-flags.ts";
 import { cliPath, hostEnv, sampleWorkspace, temporaryFolder, until } from "../support/host/built-host.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import { projectNode, root } from "../support/setup/project.mjs";
@@ -14,7 +14,7 @@ import { useModelServer } from "../support/tasks/two-file-change.ts";
 /** Tasks before memory is compared (code is compiled and caches fill), and in all. `npm run soak` runs a thousand. */
 const warm = runs(40, 200);
 const total = runs(120, 1_000);
-/** How much the heap may grow (bytes) over the tasks after the first ones. */
+/** How much heap, buffers and resident memory may each grow (bytes) over the tasks after the first ones. */
 const allowed = 20_000_000;
 
 let workspace: ReturnType<typeof sampleWorkspace>;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   const sampler = join(root, "test/support/host/heap-sampler.mjs");
   const args = ["--expose-gc", ...hostFlags, "--import", sampler, cliPath, "serve", "--port", "0"];
   child = spawn(projectNode(), [...args, "--workspace", workspace.path, "--data", data.path], {
-    env: hostEnv({ LANCELOT_HEAP_SAMPLES: samples, LANCELOT_RATE_LIMIT: "100000/1" }),
+    env: hostEnv({ LANCELOT_HEAP_SAMPLES: samples, LANCELOT_RATE_LIMIT: "100000/1", ...hostAllocator }),
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [line] = (await once(child.stdout ?? child, "data")) as [Buffer];
@@ -88,6 +88,7 @@ it(`memory stays flat over ${total} tasks of one host`, async () => {
   );
   expect(after.heapUsed - before.heapUsed).toBeLessThan(allowed);
   expect(after.external - before.external).toBeLessThan(allowed);
+  expect(after.rss - before.rss).toBeLessThan(allowed);
 });
 
 function mb(bytes: number): string {
