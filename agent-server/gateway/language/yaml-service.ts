@@ -122,7 +122,7 @@ export function diagnosticOf(document: TextDocument, { rule, severity, message, 
   const row = Math.min(Math.max(line - 1, 0), document.lineCount - 1);
   const words = document.getText({ start: { line: row, character: 0 }, end: { line: row + 1, character: 0 } }).replace(/[\r\n]+$/, "");
   const start = Math.min(Math.max(column - 1, 0), words.length);
-  const end = Math.max(words.replace(/\s+$/, "").length, start);
+  const end = Math.max(words.trimEnd().length, start);
   return {
     range: { start: { line: row, character: start }, end: { line: row, character: end } },
     severity: severities[severity],

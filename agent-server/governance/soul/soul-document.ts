@@ -90,6 +90,8 @@ function refuse(yaml: string): SoulIssue | null {
     if (char === "[" || char === "{") depth += 1;
     else if (char === "]" || char === "}") depth = Math.max(0, depth - 1);
     else if (char === "\n" || char === "," || char === ":" || char === "-") nodes += 1;
+    // Each misplaced quote is an error of its own, which takes the parser as long as several nodes.
+    else if (char === '"' || char === "'") nodes += 4;
     if (depth > maxDepth) return critical("Brackets are nested too deeply here.", placeAt(yaml, index));
     // Dashes and colons inside plain text count too, so the limit is far above a real soul.
     if (nodes > maxNodes) return critical("The text has too many nodes for a soul.", placeAt(yaml, index));

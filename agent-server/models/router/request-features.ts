@@ -57,13 +57,16 @@ export interface RequestSize {
   readonly files: number;
 }
 
-const listItem = /^\s*(?:[-*•]|\d{1,3}[.)])\s+\S/gm;
+const listItem = /^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+\S/gm;
 const sequence = /(?:^|[.;,\n]\s*|\band\s+)(?:then|next|after that|afterwards|finally|lastly)\b/gi;
 const fileName = /(?<![\p{L}\p{N}_/])@?(?:[\p{L}\p{N}_.-]+\/)*[\p{L}\p{N}_-]+\.[a-z][a-z0-9]{0,7}(?![\p{L}\p{N}_])/giu;
 
+/** Characters of a request that are looked at: a longer one is large in any case, and the patterns may take quadratic time. */
+const maxSized = 20_000;
+
 /** @param text without code */
 export function sizeOf(text: string): RequestSize {
-  const bounded = text.slice(0, 100_000);
+  const bounded = text.slice(0, maxSized).replaceAll(/\s+/g, (run) => (/[\n\r]/.test(run) ? "\n" : " "));
   const told = bounded.match(sequence)?.length ?? 0;
   return {
     words: bounded.match(/\S+/g)?.length ?? 0,

@@ -210,7 +210,7 @@ function answerOf(
       : []),
   ];
   const worked = result.ended === "exit" && result.exitCode === 0 && result.stillRunning === undefined;
-  const text = of.text.trim() === "" ? "[No output.]" : of.text.replace(/\s+$/, "");
+  const text = of.text.trim() === "" ? "[No output.]" : of.text.trimEnd();
   return {
     value: {
       kind: "answer",

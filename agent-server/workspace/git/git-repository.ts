@@ -65,7 +65,7 @@ function linkedDir(at: string, entry: string, isFile: boolean): string | null {
 function namesBack(gitDir: string, at: string): boolean {
   const back = readSmall(join(gitDir, "gitdir"));
   if (back !== null && samePlace(resolve(gitDir, back.trim()), join(at, ".git"))) return true;
-  const worktree = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(readSmall(join(gitDir, "config")) ?? "")?.[1];
+  const worktree = /^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t\r]*$/m.exec(readSmall(join(gitDir, "config")) ?? "")?.[1];
   return worktree !== undefined && samePlace(resolve(gitDir, worktree), at);
 }
 
