@@ -79,7 +79,7 @@ function replaceExactly(text: string, edit: Replacement): EditOutcome | null {
   const wanted = unix(edit.oldText).text;
   const found = occurrences(file.text, wanted, edit.replaceAll ? wanted.length : 1);
   if (found.length === 0) return null;
-  const lines = found.map((at) => lineAt(file.text, at));
+  const lines = linesAt(file.text, found);
   if (found.length > 1 && !edit.replaceAll) return ambiguous(lines, null);
   // It starts with part of its line's indentation, so whole lines with other indentation are meant.
   if (found.length === 1 && /^[ \t]/.test(wanted) && /^[ \t]+$/.test(file.text.slice(lineStart(file.text, found[0] ?? 0), found[0]))) {
@@ -176,7 +176,7 @@ function replaceWithin(text: string, edit: Replacement): EditOutcome | null {
       : null;
   if (made === null || made.trim() !== made || made.includes("\n")) return null;
   const found = occurrences(foldMarks(text), foldMarks(core), 1);
-  const lines = found.map((at) => lineAt(text, at));
+  const lines = linesAt(text, found);
   const [at] = found;
   if (at === undefined) return null;
   if (found.length > 1) return ambiguous(lines, "quotes, dashes and surrounding whitespace");
@@ -249,10 +249,14 @@ function lineStart(text: string, offset: number): number {
   return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
 }
 
-function lineAt(text: string, offset: number): number {
+/** The lines of ascending offsets, from 1. */
+function linesAt(text: string, offsets: readonly number[]): number[] {
   let line = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line++;
-  return line;
+  let end = text.indexOf("\n");
+  return offsets.map((offset) => {
+    for (; end !== -1 && end < offset; end = text.indexOf("\n", end + 1)) line++;
+    return line;
+  });
 }
 
 function finish(before: string, text: string, lines: readonly number[], tolerance: string | null): EditOutcome {
