@@ -36,7 +36,11 @@ export function remoteOf(address: string, folder: string): Remote {
     return { url: address, protocol, shown: `${url.protocol}//${url.host}${url.pathname}` };
   }
   if (/^file:\/\//i.test(address)) {
-    return folderRemote(fileURLToPath(address), folder);
+    try {
+      return folderRemote(fileURLToPath(address), folder);
+    } catch (cause) {
+      throw new LancelotError("invalid_params", "This is no address of a folder on this machine. Use its path.", { cause });
+    }
   }
   if (/^[a-z0-9+.-]+::|^[a-z][a-z0-9+.-]*:\/\//i.test(address) || /^[^/\\]{2,}:/.test(address) || address.startsWith("-")) {
     throw new LancelotError(

@@ -158,7 +158,7 @@ async function work(): Promise<void> {
     if (target === undefined) break;
     Atomics.store(running, 1, at === first ? from : 0);
     Atomics.store(running, 0, at);
-    const since = at === first && order.since > 0 ? order.since : Math.ceil(Date.now() / 1_000);
+    const since = at === first && order.since > 0 ? order.since : Math.floor(Date.now() / 1_000);
     parentPort?.postMessage(await fuzzTarget(target, at === first ? from : 0, since));
   }
   parentPort?.postMessage(null);
