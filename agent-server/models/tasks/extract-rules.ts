@@ -75,7 +75,7 @@ function namedValue(text: string, name: string, property: Property): unknown {
     .map((word) => word.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   const label = words.join(String.raw`[\s_-]*`);
   const pattern = new RegExp(
-    String.raw`(?<![\p{L}\p{N}_])["'*_\x60]*${label}["'*_\x60]*(?:\s*(?:[:=]|->|=>)\s*|\s+(?:is|was|are|ist|est|es|è)\s+|\s+)([^\n]{1,500})`,
+    String.raw`(?<![\p{L}\p{N}_])["'*_\x60]{0,5}${label}["'*_\x60]{0,5}(?:\s*(?:[:=]|->|=>)\s*|\s+(?:is|was|are|ist|est|es|è)\s+|\s+)([^\n]{1,500})`,
     "giu",
   );
   for (const match of text.matchAll(pattern)) {
