@@ -66,7 +66,7 @@ interface State {
   readonly free: number[];
 }
 
-const any: Test = () => true;
+const everything: Test = () => true;
 const slash: Test = (char) => char === "/";
 const noSlash: Test = (char) => char !== "/";
 
@@ -93,7 +93,10 @@ function build(parts: readonly Part[], next: number, states: State[]): number {
         return folder;
       }
       case "below":
-        return add({ steps: [{ test: slash, to: add({ steps: [{ test: any, to: states.length }], free: [after] }) }], free: [after] });
+        return add({
+          steps: [{ test: slash, to: add({ steps: [{ test: everything, to: states.length }], free: [after] }) }],
+          free: [after],
+        });
       case "either":
         return add({ steps: [], free: part.of.map((one) => build(one, after, states)) });
     }
@@ -102,7 +105,7 @@ function build(parts: readonly Part[], next: number, states: State[]): number {
 
 function parse(chars: readonly string[], paths: boolean): Part[] {
   const closing = paths ? closingBraces(chars) : new Map<number, number>();
-  const within = paths ? noSlash : any;
+  const within = paths ? noSlash : everything;
   const read = (from: number, end: number): Part[] => {
     const parts: Part[] = [];
     const one = (test: Test): void => void parts.push({ kind: "one", test });
@@ -117,7 +120,7 @@ function parse(chars: readonly string[], paths: boolean): Part[] {
         parts.push({ kind: "folders" });
         at += 2;
       } else if (paths && isWholeName(chars, at)) {
-        parts.push({ kind: "many", test: any });
+        parts.push({ kind: "many", test: everything });
         at += 1;
       } else if (paths && char === "/" && isWholeName(chars, at + 1) && chars[at + 3] !== "/") {
         parts.push({ kind: "below" });

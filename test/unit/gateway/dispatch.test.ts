@@ -78,9 +78,9 @@ describe("dispatch", () => {
     ["C:\\Users\\somebody\\key is outside.", false],
     ["\\\\server\\share\\file is outside.", false],
     ["path=/srv/data/a", false],
-    ["/work/space/../other/secret is outside.", false],
-    ["/work/space2/secret is outside.", false],
-    ["/work/space/src/a.ts has changed.", true],
+    ["/home/me/space/../other/secret is outside.", false],
+    ["/home/me/space2/secret is outside.", false],
+    ["/home/me/space/src/a.ts has changed.", true],
     ["/sent/by/caller was not found.", true],
     ["src/a.ts and/or b/c.ts", true],
     ["See https://docs.test/a/b or config/models.yaml.", true],
@@ -89,7 +89,7 @@ describe("dispatch", () => {
     const search = (() => {
       throw new LancelotError("not_found", message, { data: { where: [message] } });
     }) as unknown as Handlers["receipts.search"];
-    const dispatch = createDispatch(handlers({ "receipts.search": search }), () => undefined, undefined, undefined, "/work/space");
+    const dispatch = createDispatch(handlers({ "receipts.search": search }), () => undefined, undefined, undefined, "/home/me/space");
     const error = (await dispatch("receipts.search", { query: "/sent/by/caller" }, call).catch(
       (caught: unknown) => caught,
     )) as LancelotError;
