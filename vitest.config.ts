@@ -107,6 +107,7 @@ export default defineConfig({
           name: "browser",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/support/workbench/workbench.ts",
+          setupFiles: "test/support/workbench/report-failed.ts",
           pool: "forks",
           // One process, because its files use one window in turn.
           isolate: false,

@@ -28,8 +28,8 @@ function reason(messages) {
   return stripVTControlCharacters(messages.join("\n"))
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.includes("node_modules"))
-    .slice(0, 12)
-    .map((line) => `      ${line.slice(0, 300)}`)
+    .slice(0, 40)
+    .map((line) => `      ${line.slice(0, 1_000)}`)
     .join("\n");
 }
 

@@ -113,7 +113,7 @@ export function writeEditorSettings(userData, options) {
     "extensions.autoUpdate": false,
     "extensions.autoCheckUpdates": false,
     "update.mode": "none",
-    ...(options.smokeTest ? { "workbench.reduceMotion": "on" } : {}),
+    ...(options.smokeTest ? { "workbench.reduceMotion": "on", "workbench.hover.delay": 60_000 } : {}),
     ...options.settings,
   };
   const write = (file, content) => {

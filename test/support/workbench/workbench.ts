@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 import { join } from "node:path";
@@ -49,6 +49,9 @@ export interface WorkbenchOptions {
   theme?: string;
   viewport?: { width: number; height: number };
 }
+
+/** The windows that are open now. */
+const openPages = new Set<Page>();
 
 export const defaultViewport = { width: 1400, height: 900 };
 
@@ -179,6 +182,8 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000);
+  openPages.add(page);
+  page.once("close", () => openPages.delete(page));
   await page.goto(await address(page, url, options));
   await page.locator(".monaco-workbench").waitFor();
   if (!options.development && options.bare !== true) await page.locator('.activitybar a[aria-label^="Lancelot"]').waitFor();
@@ -283,6 +288,24 @@ async function findView(page: Page, name: string): Promise<Frame> {
     await page.waitForTimeout(100);
   }
   throw new Error(`The ${name} view did not show within 2 minutes.`);
+}
+
+/** What the views and notifications of every open window show, and the last lines of the extension's log: for the report of a failed test. */
+export async function whatIsOpen(): Promise<string> {
+  const shown = await Promise.all([...openPages].flatMap((page) => page.frames().map(textOf)));
+  const shared = sharedServer();
+  const log = shared === null ? [] : globSync(join(userDataOf(shared.home), "**/*Lancelot*.log"));
+  return [...shown.filter((text) => text !== ""), ...log.map((path) => readFileSync(path, "utf8").slice(-1_500))].join("\n");
+}
+
+/** The end of what a view says, or the notifications and the status bar of a window, on one line; an empty text for other frames. */
+async function textOf(frame: Frame): Promise<string> {
+  const parts = frame.locator("body[data-view] #root, .notifications-toasts, .notifications-center, .statusbar, .quick-input-widget");
+  const texts = await parts.allInnerTexts().catch(() => []);
+  return texts
+    .map((text) => text.replace(/\s+/g, " ").trim().slice(-1_000))
+    .filter((text) => text !== "")
+    .join(" | ");
 }
 
 /** Linux: processes whose command line has `script` and whose environment or arguments name this workbench. */
