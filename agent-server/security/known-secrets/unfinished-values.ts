@@ -57,22 +57,29 @@ export function createUnfinishedValues(forms: readonly EncodedForm[]): Unfinishe
 
 /** The bits that each piece sets. */
 const hashes = 3;
+const multiplier = 0x2c1b3c6d;
 
 /** The pieces of `size` characters of the forms, as bits; one of a thousand other pieces is taken for one of them. */
 function createGramSet(forms: readonly EncodedForm[], size: number) {
   const total = forms.reduce((sum, { text }) => sum + text.length, 0);
   const bits = Math.min(26, Math.max(10, Math.ceil(Math.log2((total + 1) * 32))));
   const words = new Uint32Array(1 << (bits - 5));
+  /** What the oldest character of a piece adds to its hash when the next one comes. */
+  let oldest = 1;
+  for (let at = 0; at < size; at += 1) oldest = Math.imul(oldest, multiplier);
   const hashAt = (codes: Uint16Array, from: number): number => {
-    let hash = size;
-    for (let at = from; at < from + size; at += 1) hash = Math.imul((hash ^ (hash >>> 15)) + (codes[at] as number), 0x2c1b3c6d);
-    return hash;
+    let hash = 0;
+    for (let at = from; at < from + size; at += 1) hash = Math.imul(hash, multiplier) + (codes[at] as number);
+    return hash | 0;
   };
   const nextHash = (hash: number): number => Math.imul(hash ^ (hash >>> 13), 0x297a2d39);
   for (const { text } of forms) {
-    const codes = Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
-    for (let at = 0; at + size <= codes.length; at += 1) {
-      let hash = hashAt(codes, at);
+    let rolling = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      rolling = (Math.imul(rolling, multiplier) + text.charCodeAt(at)) | 0;
+      if (at >= size) rolling = (rolling - Math.imul(oldest, text.charCodeAt(at - size))) | 0;
+      if (at < size - 1) continue;
+      let hash = rolling;
       for (let round = 0; round < hashes; round += 1) {
         hash = nextHash(hash);
         const bit = hash >>> (32 - bits);

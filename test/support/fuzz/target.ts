@@ -14,6 +14,8 @@ export interface Target {
   readonly words?: readonly string[];
   /** The longest input in characters; by default 100,000. */
   readonly longest?: number;
+  /** The most work on one input, ms of processor time; by default a second, which the host may be blocked at most. */
+  readonly mostMs?: number;
   /** Names of errors besides LancelotError that the callers of the function expect from it. */
   readonly throws?: readonly string[];
   /** Prepares the call. @param folder an empty folder of this run */
