@@ -1,3 +1,5 @@
+import { trimEnd } from "./trim-end.ts";
+
 /**
  * Characters that hide, reorder or imitate text: control characters except newline and tab, zero-width and direction marks, unusual spaces,
  * unpaired surrogates, and marks stacked on other marks. Escapes in a text match too, so that they are recognized as such.
@@ -17,9 +19,7 @@ function escapeOf(found: string): string {
 
 /** The states of a line that overwrote itself by carriage returns, such as a progress bar; those at its end overwrite nothing. */
 export function statesOfLine(line: string): readonly string[] {
-  let end = line.length;
-  while (line[end - 1] === "\r") end -= 1;
-  return line.slice(0, end).split("\r");
+  return trimEnd(line, "\r").split("\r");
 }
 
 /** Splits a text so that each invisible character appears as its code point. */

@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import * as z from "zod";
 import { LancelotError } from "../contract/errors.ts";
 import { unimplementedMethods } from "../contract/unimplemented.ts";
@@ -87,7 +88,7 @@ const absolutePath = /(?<![\p{L}\p{N}_.~:/\\*@-])(?:\/(?!\/)|[A-Za-z]:[\\/]|\\\\
 /** Removes absolute paths that are neither inside the workspace nor part of what the caller sent: they say where a link leads. */
 function withoutForeignPaths(text: string, workspace: string | null, sent: string): string {
   return text.replace(absolutePath, (path) => {
-    const bare = path.replace(/[.:!?]+$/, "");
+    const bare = trimEnd(path, ".:!?");
     const isInside =
       workspace !== null &&
       !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(bare) &&

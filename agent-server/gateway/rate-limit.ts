@@ -23,7 +23,7 @@ export function createRateLimit(limit: number, windowMs = 60_000): RateLimit {
 /** `LANCELOT_RATE_LIMIT`: `60` or `60/60` (requests/seconds). @throws Error on anything else. */
 export function parseRateLimit(text: string | undefined): { limit: number; windowMs: number } {
   if (text === undefined || text.trim() === "") return { limit: 60, windowMs: 60_000 };
-  const found = /^\s*(\d{1,7})(?:\s*\/\s*(\d{1,5})\s*s?)?\s*$/.exec(text);
+  const found = /^(\d{1,7})(?:\s*\/\s*(\d{1,5})(?:\s*s)?)?$/.exec(text.trim());
   const limit = Number(found?.[1]);
   const seconds = Number(found?.[2] ?? 60);
   if (!found || limit < 1 || seconds < 1)

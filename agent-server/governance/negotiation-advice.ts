@@ -201,7 +201,7 @@ function forCommand(command: string): Suggestion[] {
   const suggestions: Suggestion[] = [];
   for (const part of parts) {
     const words = part.split(/\s+/).filter((word) => !/^\w+=/.test(word));
-    const program = (words[0] ?? "").replace(/.*[\\/]/, "");
+    const program = (words[0] ?? "").replace(/^.*[\\/]/, "");
     if (program === "git") suggestions.push(...(gitCommands[words.find((word) => Object.hasOwn(gitCommands, word)) ?? ""] ?? []));
     suggestions.push(...(programs.find(({ names }) => names.includes(program))?.suggestions ?? []));
   }

@@ -16,7 +16,7 @@ export function shortLine(text: string, most: number): string {
   const line = text.replaceAll(/\s+/gu, " ").trim();
   if (line.length <= most) return line;
   const start = line.slice(0, most - 1).toWellFormed();
-  return `${start.replace(/\s+\S*$/u, "") || start}…`;
+  return `${start.replace(/(?<!\s)\s+\S*$/u, "") || start}…`;
 }
 
 /** A duration for people: `8 seconds`, `3 minutes`, `1 hour 5 minutes`. */

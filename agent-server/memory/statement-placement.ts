@@ -39,7 +39,7 @@ const starts = (key: "rule" | "preference" | "person"): RegExp =>
   new RegExp(`^(?:that |dass |que |qu['’]|che )?(?:${languages.map((row) => row[key]).join("|")})`, "iu");
 const patterns = { rule: starts("rule"), preference: starts("preference"), person: starts("person") };
 /** Something of the project: a path, a file, or the project by name. */
-const ofWorkspace = /[\w.-]+\/|\b[\w-]+\.[a-z]{1,4}\b|\b(?:this|the) (?:project|repo(?:sitory)?|workspace|codebase)\b/iu;
+const ofWorkspace = /[\w.-]\/|[\w-]\.[a-z]{1,4}\b|\b(?:this|the) (?:project|repo(?:sitory)?|workspace|codebase)\b/iu;
 const decision = /\b(?:we|the team) (?:decided|agreed|chose)\b/iu;
 
 /**

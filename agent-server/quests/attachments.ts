@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import type { Attachment, Part } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Context, ContextUserContent, Trace } from "../context/context.ts";
@@ -13,7 +14,7 @@ const maxMentions = 20;
 export function findMentions(text: string, governance: Pick<Governance, "resolvePath">): string[] {
   const paths = new Set<string>();
   for (const match of text.matchAll(/(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"`]+))/g)) {
-    const written = match[1] ?? match[2]?.replace(/[),.;:!?]+$/, "") ?? "";
+    const written = match[1] ?? trimEnd(match[2] ?? "", "),.;:!?");
     if (written === "" || paths.size >= maxMentions) continue;
     const resolved = governance.resolvePath(written);
     if (resolved.ok && resolved.inside && (resolved.type === "file" || resolved.type === "directory")) paths.add(resolved.display);

@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import type { Governance } from "../governance/governance.ts";
 
 /** Files attached automatically per message. The model can read further ones itself. */
@@ -43,7 +44,7 @@ export function findNamedFiles(text: string, governance: Pick<Governance, "resol
     for (const verb of sentence.matchAll(verbs)) {
       const after = sentence.slice(verb.index + verb[0].length, verb.index + verb[0].length + reach);
       for (const match of after.matchAll(/`([^`\n]+)`|"([^"\n]+)"|([^\s"'`,;()<>]+)/g)) {
-        const written = (match[1] ?? match[2] ?? match[3] ?? "").replace(/[).:!?]+$/, "");
+        const written = trimEnd(match[1] ?? match[2] ?? match[3] ?? "", ").:!?");
         // A word without an extension or folder is not a file name.
         if (/[./\\]/.test(written) && /[\p{L}\p{N}]/u.test(written) && !written.startsWith("@") && !/^\w+:\/\//.test(written)) add(written);
       }

@@ -36,7 +36,7 @@ export const slashCommands: Record<string, SlashCommand> = {
 
 /** Expands a message that starts with a known command to its prompt; null for any other text. */
 export function expandSlashCommand(text: string): string | null {
-  const match = /^\/([a-z]+)(?:\s+|$)([\s\S]*)$/.exec(text.trim());
+  const match = /^\/([a-z]+)(?:\s([\s\S]*))?$/.exec(text.trim());
   const name = match?.[1];
   if (name === undefined || !Object.hasOwn(slashCommands, name)) return null;
   const command = slashCommands[name];
@@ -47,6 +47,6 @@ export function expandSlashCommand(text: string): string | null {
 
 /** The focus that follows `/compact`, empty without one; null for any other text. */
 export function asksToCompact(text: string): string | null {
-  const match = /^\/compact(?:\s+([\s\S]*))?$/.exec(text.trim());
+  const match = /^\/compact(?:\s([\s\S]*))?$/.exec(text.trim());
   return match === null ? null : (match[1] ?? "").trim();
 }

@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import { type FoundName, hasNonSecretSuffix, secretKeyKind, secretKind } from "./secret-names.ts";
 import { lineBefore, type SecretSpan } from "./secret-spans.ts";
 import {
@@ -62,12 +63,12 @@ const isLoose = (separator: string): boolean => /^\s+$|^["']\s*,/.test(separator
 function isQuotedSecret({ name, separator, value, before, after }: Assigned): boolean {
   if (isLoose(separator) || /^pw$/i.test(name))
     return !/\s/.test(value) && (isPassword(name) ? isChosenPassword(value) : looksGenerated(value));
-  const isOnlyPair = /^[\s>*-]*(?:export |set |\$)?[\w.-]*["']?$/.test(before) && /^[\s,;]*$/.test(after);
+  const isOnlyPair = /^[\s>*-]*(?:(?:export |set |\$)[\w.-]*|[\w.][\w.-]*)?["']?$/.test(before) && /^[\s,;]*$/.test(after);
   if (/\s/.test(value)) return (isPhrase(value) && !isLabelName(name)) || (isOnlyPair && isPassword(name) && isWordPhrase(value));
   if (isOnlyPair && (isWordSecret(name, value) || (isKeyOrSecret(name) && isChosenPassword(value)))) return true;
   // The shortest secret: `secret = 'x'`.
   if (isOnlyPair && /^(?:secret|password)$/i.test(name) && separator.includes("=") && /^[a-z0-9]{1,5}$/i.test(value)) return true;
-  if (/^pass$/i.test(name)) return value.length >= 4 && /^[\x21-\x7e]*\d[\x21-\x7e]*$/.test(value);
+  if (/^pass$/i.test(name)) return value.length >= 4 && /^[\x21-\x7e]+$/.test(value) && /\d/.test(value);
   if (isPassword(name)) return value.length >= 4 && /[\d\W_]/.test(value) && !/^[a-z]+(?:[-_.][a-z]+)+$/i.test(value);
   return looksGenerated(value) || isScrambled(value) || (isKeyOrSecret(name) && value.length >= 6 && isMixed(value));
 }
@@ -78,7 +79,7 @@ function isBareSecret({ name, separator, value, before, after }: Assigned): bool
   if (/^[([.]/.test(after) || typeWords.test(value) || (isMemberAccess(value) && !isFlag)) return false;
   const opened = /(?:^|(["'\x60]))[^"'\x60]{0,80}$/.exec(before);
   const wholeLine = /^\s*$/.test(after) || (opened?.[1] !== undefined && after.startsWith(opened[1]));
-  const isOnlyPair = wholeLine && /(?:^|["'\x60])[\s>*-]*[\w.-]*$/.test(before);
+  const isOnlyPair = wholeLine && /(?:^|["'\x60])[\s>*-]*(?:[\w.][\w.-]*)?$/.test(before);
   const tight = !/\s/.test(separator) || isFlag;
   // `this.password = value1` is code, `db.password: value1` a property.
   if (/[.$]$/.test(before)) {
@@ -93,7 +94,7 @@ function isBareSecret({ name, separator, value, before, after }: Assigned): bool
     return false;
   if (isPassword(name)) {
     if (tight && (value.length >= 6 || wholeLine)) return true;
-    if (wholeLine) return isChosenPassword(value) || !/^[A-Z][a-z]+\d*[A-Z]?[a-z]*\d*$/.test(value);
+    if (wholeLine) return isChosenPassword(value) || !/^[A-Z][a-z]+(?:\d*[A-Z][a-z]*|\d+[a-z]+)?\d*$/.test(value);
     // `password: hunter2, user: bob`
     return isChosenPassword(value) && (/^,\s{0,2}["']?[\w-]{1,40}["']?\s?[:=]\s?\S/.test(after) || /^\s{0,4}#/.test(after));
   }
@@ -167,7 +168,7 @@ export function findAssignments(text: string, names: readonly FoundName[], into:
     const { rest = "", sep = "", double, single, escaped, back, bare } = match.groups ?? {};
     const raw = double ?? single ?? escaped ?? back ?? bare ?? "";
     const isQuoted = bare === undefined;
-    const value = raw.replace(/\\+$/, "");
+    const value = trimEnd(raw, "\\");
     const start = match.index + match[0].lastIndexOf(raw);
     const before = lineBefore(text, at);
     const kind = secretKind(name);

@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import type { SecretSpan } from "./secret-spans.ts";
 import { isPlaceholder } from "./secret-values.ts";
 
@@ -41,7 +42,7 @@ const rules: Readonly<Record<string, CommandRule>> = {
   cargo: { after: /^cargo login (?=\w)/ },
   vault: { after: /^vault login (?=\w)/ },
   ngrok: { after: /^ngrok (?:config add-authtoken|authtoken) / },
-  htpasswd: { after: /^htpasswd -\w*b\w*(?: -\w+)* \S+ \S+ / },
+  htpasswd: { after: /^htpasswd -(?=\w*b)\w+(?: -\w+)* \S+ \S+ / },
   rabbitmqctl: { after: /^rabbitmqctl (?:add_user|change_password) \S+ / },
   net: { after: /^net use (?:\S+ )*\/user:\S+ / },
   nmcli: { after: /^nmcli .*\bpassword / },
@@ -77,7 +78,7 @@ const longestCommand = 2_000;
 /** Words with their quotes, and where each stands. */
 const word = /"(?:[^"\\]|\\.)*"?|'[^']*'?|(?:\\.|[^\s"'\\])+(?:"[^"]*"?|'[^']*'?)?/g;
 
-const bare = (text: string): string => text.replace(/^["']|["'`)\\]+$/g, "");
+const bare = (text: string): string => trimEnd(text.replace(/^["']/, ""), "\"'`)\\");
 
 /** A value that a script fills in, a flag, or a number of a port. */
 const isNoSecret = (value: string): boolean =>

@@ -12,7 +12,7 @@ function isElementText(secret: string): boolean {
 
 /** `user:password` in base64, as basic authentication and Docker's configuration write it. */
 const isBase64UserAndPassword = (secret: string): boolean =>
-  /^[\x21-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(secret, "base64").toString("latin1"));
+  /^[\x21-\x7e][\x21-\x39\x3b-\x7e]*:[\x20-\x7e]+$/.test(Buffer.from(secret, "base64").toString("latin1"));
 
 /** The base64 of a private key, as opposed to a certificate. */
 const isBase64PrivateKey = (secret: string): boolean =>

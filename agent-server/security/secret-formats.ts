@@ -33,7 +33,7 @@ const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** True for a token after an unknown prefix: capitals, small letters and digits in a disorder that no name has. */
 function isRandomToken(secret: string): boolean {
-  const body = secret.slice(secret.search(/[A-Za-z0-9]{16,}|[A-Za-z0-9_-]{24,}$/));
+  const body = secret.slice(secret.search(/[A-Za-z0-9]{16,}|(?<![\w-])[\w-]{24,}$/));
   const changes = body.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|\d(?=[A-Za-z])/g)?.length ?? 0;
   return /\d.*\d/.test(body) && /[a-z]/.test(body) && /[A-Z].*[A-Z]/.test(body) && changes >= body.length / 3 && !isPlaceholder(secret);
 }

@@ -47,7 +47,7 @@ const secretKey = new RegExp(`(?:${nameSource}|authorization|cookie|secrets|pass
 /** The kind of secret that a JSON key or header name denotes, or null. */
 export function secretKeyKind(key: string): string | null {
   if (key.length > 100) return null;
-  const found = secretKey.exec(key.replace(/[^A-Za-z0-9]+$/, ""));
+  const found = secretKey.exec(key.replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, ""));
   if (found === null) return null;
   const name = found[0].toLowerCase();
   // Also the name of a count of tests, and numbers are removed from passwords alone.

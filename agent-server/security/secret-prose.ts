@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import { type FoundName, nameSource, secretKind } from "./secret-names.ts";
 import { lineBefore, type SecretSpan } from "./secret-spans.ts";
 import { hasDigitAndLetter, isChosenPassword, isPhrase, isPlaceholder, looksGenerated } from "./secret-values.ts";
@@ -39,7 +40,7 @@ export function findSentences(text: string, names: readonly FoundName[], into: S
     const next = nextWord.exec(text);
     const { value: word = "", rest = "" } = next?.groups ?? {};
     // A point may belong to a password, never to a token.
-    const value = word.length > 20 ? word.replace(/[.!?]+$/, "") : word;
+    const value = word.length > 20 ? trimEnd(word, ".!?") : word;
     if (next === null || !isWritten(value)) continue;
     const before = lineBefore(text, at);
     const lead = lineLead.exec(before);

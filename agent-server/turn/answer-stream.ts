@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import type { Message } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
@@ -144,7 +145,7 @@ export async function streamAnswer(
         case "retry": {
           retrying = true;
           const seconds = Math.max(1, Math.round(event.delayMs / 1000));
-          message.parts = [notice("info", `${event.reason.replace(/[.\s]*$/, ".")} Retrying in ${String(seconds)} s.`)];
+          message.parts = [notice("info", `${trimEnd(event.reason, ". \n")}. Retrying in ${String(seconds)} s.`)];
           store.saveMessage(message);
           break;
         }

@@ -9,7 +9,7 @@ const maxHeld = 16_384;
 const armorBegin = "-----BEGIN ";
 const armorEnd = /-----END [^-]{0,60}-----/;
 /** Sentences after its first line: it is only mentioned, so the text is not held. */
-const proseAfterBegin = /^-----BEGIN [A-Z0-9 ]{0,60}-----[\s\S]*?\p{L}+ \p{L}+ \p{L}+ /u;
+const proseAfterBegin = /^-----BEGIN [A-Z0-9 ]{0,60}-----[\s\S]*?\p{L} \p{L}+ \p{L}+ /u;
 
 /** A text that grows, and what of it may be shown: without secrets, also where a secret arrives in pieces. */
 export interface ShownText {

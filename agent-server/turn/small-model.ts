@@ -1,3 +1,4 @@
+import { trimEnd } from "../contract/trim-end.ts";
 import type { Part, ToolPart } from "../contract/chat.ts";
 import { fence, headByTokens } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
@@ -85,7 +86,7 @@ function share(blocks: readonly string[]): string {
 /** The workspace files that the request names, by path or by file name. */
 async function filesNamed({ tools, governance }: Deps, request: string, signal: AbortSignal): Promise<string[]> {
   const found = new Set<string>();
-  for (const match of request.matchAll(/[\w@./\\-]*\w\.[A-Za-z]\w{0,9}\b|\b[\w-]+(?:\/[\w.-]+)+/g)) {
+  for (const match of request.matchAll(/(?<![\w@./\\-])[\w@./\\-]*\w\.[A-Za-z]\w{0,9}\b|\b[\w-]+(?:\/[\w.-]+)+/g)) {
     const written = match[0].replace(/^@/, "");
     const resolved = governance.resolvePath(written);
     if (resolved.ok && resolved.inside && resolved.type === "file") {
@@ -111,7 +112,7 @@ const commonWords = new Set(
 
 /** The most distinctive words of the request, best first: identifiers before plain words, longer before shorter. */
 export function rareWords(request: string): string[] {
-  const words = new Set([...request.matchAll(/[A-Za-z_$][\w$-]{2,}/g)].map((match) => match[0].replace(/-+$/, "")));
+  const words = new Set([...request.matchAll(/[A-Za-z_$][\w$-]{2,}/g)].map((match) => trimEnd(match[0], "-")));
   const identifier = (word: string): boolean => /[a-z][A-Z]|_|\d|-/.test(word);
   const rank = (word: string): number => (identifier(word) ? 100 : 0) + word.length;
   return [...words]

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../agent-server/contract/trim-end.ts";
 import type { DocumentSelector } from "vscode-languageclient/node";
 import { soulScheme } from "../review/soul-documents.ts";
 
@@ -6,7 +7,7 @@ import { soulScheme } from "../review/soul-documents.ts";
  * name, such as another project's `config/models.yaml`, are excluded.
  */
 export function documentSelector(dataDir: string): DocumentSelector {
-  const data = escapeGlob(dataDir.replaceAll("\\", "/").replace(/\/+$/, ""));
+  const data = escapeGlob(trimEnd(dataDir.replaceAll("\\", "/"), "/"));
   return [
     { scheme: soulScheme, language: "yaml" },
     { scheme: "untitled", language: "yaml", pattern: "**/soul_v*.yaml" },

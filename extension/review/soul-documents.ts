@@ -20,7 +20,7 @@ export function proposalIdOf(uri: vscode.Uri): string | null {
 
 /** The version in a soul file's name; null without one. */
 export function versionOf(uri: vscode.Uri): string | null {
-  return /\/soul_(v\d+)[^/]*\.yaml$/.exec(uri.path)?.[1] ?? null;
+  return /\/soul_(v\d+)(?:[^/\d][^/]*)?\.yaml$/.exec(uri.path)?.[1] ?? null;
 }
 
 /** Finds a proposal in any status. @throws Error with a message for the user when it no longer exists. */

@@ -28,7 +28,7 @@ function stateOf(status: QuestStatus): StateProps {
 export function fileNameOf(title: string): string {
   const name = title
     .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
-    .replaceAll(/^-+|-+$/g, "")
+    .replaceAll(/^-|-$/g, "")
     .slice(0, 60);
   return name === "" ? "task" : name;
 }

@@ -76,7 +76,7 @@ function modelsLint(file: "models" | "router"): NonNullable<DocumentKind["lint"]
 export const documentKinds: readonly DocumentKind[] = [
   {
     name: "soul",
-    path: /\/(?:soul_versions\/[^/]+|soul|soul_v\d+[^/]*)\.ya?ml$/,
+    path: /\/(?:soul_versions\/[^/]+|soul|soul_v\d[^/]*)\.ya?ml$/,
     schema: soulSchema,
     async lint(yaml, dispatch, signal) {
       return LintResult.parse(await dispatch("soul.lint", { yaml }, { owner: false, signal })).issues;
@@ -93,7 +93,7 @@ export const documentKinds: readonly DocumentKind[] = [
 export function kindOf(uri: string): DocumentKind | null {
   let path = uri;
   try {
-    path = decodeURIComponent(uri.replace(/[?#].*$/s, ""));
+    path = decodeURIComponent(uri.replace(/[?#].*/s, ""));
   } catch {
     // A URI with invalid encoding is compared unchanged.
   }

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import type { CompletionList, Diagnostic, Hover, Position } from "vscode-languageserver/node";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { yamlDocumentsCache } from "yaml-language-server/out/src/languageservice/parser/yaml-documents.js";
@@ -120,7 +121,7 @@ function ours(diagnostic: Diagnostic): Diagnostic {
 /** A diagnostic from the issue's position to the end of its line; on the first line without a position. */
 export function diagnosticOf(document: TextDocument, { rule, severity, message, line = 1, column = 1 }: SoulIssue): Diagnostic {
   const row = Math.min(Math.max(line - 1, 0), document.lineCount - 1);
-  const words = document.getText({ start: { line: row, character: 0 }, end: { line: row + 1, character: 0 } }).replace(/[\r\n]+$/, "");
+  const words = trimEnd(document.getText({ start: { line: row, character: 0 }, end: { line: row + 1, character: 0 } }), "\r\n");
   const start = Math.min(Math.max(column - 1, 0), words.length);
   const end = Math.max(words.trimEnd().length, start);
   return {

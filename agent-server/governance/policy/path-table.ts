@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -202,8 +203,8 @@ function fold(path: string): string {
 
 function foldSegment(segment: string, index: number): string {
   if (index === 0 && /^[a-z]:$/.test(segment)) return segment;
-  const name = segment.replace(/(?!^):.*$/s, "").trim();
-  return /^\.*$/.test(name) ? name : name.replace(/[. ]+$/, "");
+  const name = segment.replace(/(?!^):.*/s, "").trim();
+  return /^\.*$/.test(name) ? name : trimEnd(name, ". ");
 }
 
 /** Percent-decodes repeatedly until nothing changes; invalid escapes stay. */

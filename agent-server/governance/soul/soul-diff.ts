@@ -12,7 +12,8 @@ export function withVersion(yaml: string, version: string): string {
   if (document?.version === version) return yaml;
   if (versionRange !== null) {
     // A block scalar (`>-`) includes the end of its last line.
-    const end = /\r?\n\s*$/.exec(yaml.slice(...versionRange))?.[0] ?? "";
+    const old = yaml.slice(...versionRange);
+    const end = /\r?\n.*/s.exec(old.slice(old.trimEnd().length))?.[0] ?? "";
     const next = yaml.slice(0, versionRange[0]) + version + end + yaml.slice(versionRange[1]);
     if (differsOnlyInVersion(yaml, next, version)) return next;
   }

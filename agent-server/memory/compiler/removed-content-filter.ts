@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Exclusion } from "../core-blocks.ts";
 import { isStopWord } from "../search/stop-words.ts";
@@ -75,7 +76,7 @@ function wordsOf(text: string): Pick<TextWords, "exact" | "words"> {
   const exact = new Set<string>();
   const words = new Set<string>();
   for (const token of foldText(text).match(/[\p{L}\p{N}][\p{L}\p{N}_./:@-]*/gu) ?? []) {
-    const word = token.replace(/[./:@-]+$/, "");
+    const word = trimEnd(token, "./:@-");
     if (/\d/.test(word) || /[_/@:.]/.test(word)) exact.add(word);
     else if (word.length > 2 && !isStopWord(word)) words.add(stem(fold(word)));
   }

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { gunzipSync, inflateSync } from "node:zlib";
 
 /** A part of a text that encodes another text. */
@@ -17,7 +18,7 @@ const escapeRun =
 const codeRun = /(?:\b(?:1[01]\d|12[0-6]|[3-9]\d)\b[\s,;.|_-]{1,3}){7,}(?:1[01]\d|12[0-6]|[3-9]\d)\b/g;
 const bitRun = /(?:[01]{7,8}[\s,;]?){8,}/g;
 /** One character, one separator, repeated: `g h p _ a B`. */
-const spacedRun = /(?:[^\s](?:[ \t]{1,2}|[.·|,*-])){11,}[^\s]/g;
+const spacedRun = /\S(?:(?:[ \t]{1,2}|[.·|,*-])\S){11,}/g;
 
 /** The runs of a text that may encode another text (base64, base32, hex, escapes, character codes, bits, or spaced out), with that text. */
 export function encodedRuns(text: string): EncodedRun[] {
@@ -103,7 +104,7 @@ export function plainForms(text: string): string[] {
     decoded,
     decoded.replace(/(["'`])\s*(?:[+.&]|\.\.|\|\|)\s*\1|(["'`])\s+\2/g, ""),
     decoded.replace(/\\[ \t]*\r?\n[ \t]*/g, ""),
-    decoded.replace(/[ \t]*\r?\n[ \t>*|#-]*/g, ""),
+    decoded.replace(/(?<![ \t])[ \t]*\r?\n[ \t>*|#-]*/g, ""),
   ].filter((form) => form !== text);
 }
 
@@ -136,7 +137,7 @@ function base32(run: string): Buffer {
   const bytes: number[] = [];
   let bits = 0;
   let value = 0;
-  for (const char of run.toUpperCase().replace(/=+$/, "")) {
+  for (const char of trimEnd(run.toUpperCase(), "=")) {
     value = (value << 5) | "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(char);
     bits += 5;
     if (bits >= 8) {

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { fold, framing, framingCjk, negators, negatorsCjk, stopWords, weighty } from "./evidence-vocabulary.ts";
 
 /** Up to so many words all of them must match; of longer texts the fraction `enough`. */
@@ -118,9 +119,9 @@ function wordsOf(parts: readonly string[]): Words {
   for (const clause of parts.flatMap((part) => part.split(clauseEnd))) {
     let rest = "";
     for (const raw of clause.normalize("NFKC").split(/\s+/)) {
-      const token = raw.replace(/^[^\p{L}\p{N}@$#/.~-]+|[^\p{L}\p{N}/)+#*]+$/gu, "");
+      const token = raw.replace(/^[^\p{L}\p{N}@$#/.~-]+|(?<![^\p{L}\p{N}/)+#*])[^\p{L}\p{N}/)+#*]+$/gu, "");
       all.add(token.toLowerCase());
-      if (codeLike.test(token) && !cjk.test(token)) exact.add(token.toLowerCase().replace(/[.,)]+$/, ""));
+      if (codeLike.test(token) && !cjk.test(token)) exact.add(trimEnd(token.toLowerCase(), ".,)"));
       else rest += ` ${raw}`;
     }
     for (const { word, denied } of clauseWords(fold(rest))) {

@@ -102,7 +102,7 @@ function scrubAsWritten(text: string, redactor: Redactor): string {
 }
 
 const tail =
-  /(\[redacted:[\w-]+\])(?:["'`]\s*(?:[+.&]|\.\.|\|\|)?\s*["'`]|\\?[ \t]*\r?\n[ \t>*|#]*)(?=[A-Za-z0-9+/_=~.-]*\d)(?=[\d+/_=~.-]*[A-Za-z])[A-Za-z0-9+/_=~-]{4,}(?![A-Za-z])/g;
+  /(\[redacted:[\w-]+\])(?:["'`]\s*(?:(?:[+.&]|\.\.|\|\|)\s*)?["'`]|\\?[ \t]*\r?\n[ \t>*|#]*)(?=[A-Za-z0-9+/_=~.-]*\d)(?=[\d+/_=~.-]*[A-Za-z])[A-Za-z0-9+/_=~-]{4,}(?![A-Za-z])/g;
 
 /** Removes the rest of a secret that was split over two lines, or into two parts of which the first is itself a secret. */
 function withoutTails(text: string): string {

@@ -75,6 +75,9 @@ function workOf(text: string): Work | null {
   const isWhole =
     text.length <= maxCommand &&
     !/[\n;&|<>`$(){}"'\\]/.test(text) &&
-    !/(?:^|\s)(?!-)\S*(?:\.\w{1,5}|\/\S+)(?=\s|$)/.test(text.replace(/^(?:\.\/|vendor\/bin\/)\S+/, ""));
+    !text
+      .replace(/^(?:\.\/|vendor\/bin\/)\S+/, "")
+      .split(/\s/)
+      .some((word) => !word.startsWith("-") && /\.\w{1,5}$|\/./.test(word));
   return isWhole ? (works.find(({ pattern }) => pattern.test(text))?.work ?? null) : null;
 }

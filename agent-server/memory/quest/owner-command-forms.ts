@@ -41,7 +41,7 @@ const maxCommands = 20;
  * begin with "remember that X", "remember: X" or "forget [that] X". Everything else is left to the model and its memory tools.
  */
 export function ownerCommandsIn(message: string): OwnerCommands {
-  const slash = /^\/(memory|remember|forget)(?:\s+([\s\S]*))?$/.exec(message.trim());
+  const slash = /^\/(memory|remember|forget)(?:\s([\s\S]*))?$/.exec(message.trim());
   if (slash !== null) {
     const kind = slash[1] === "memory" ? "show" : slash[1] === "forget" ? "forget" : "remember";
     return { commands: [{ kind, text: (slash[2] ?? "").trim(), isExplicit: true }], isWholeMessage: true };
@@ -80,7 +80,7 @@ function commandIn(sentence: string): OwnerCommand | null {
 
 /** The owner's own words in a message, without fenced code, quoted lines, comments and indented lines. */
 export function withoutQuotations(message: string): string {
-  const unfenced = message.replaceAll("\r", "").replaceAll(/(`{3,}|~{3,})[\s\S]*?(?:\1|$)/g, "\n\n");
+  const unfenced = message.replaceAll("\r", "").replaceAll(/(`{3,40}|~{3,40})[\s\S]*?(?:\1|$)/g, "\n\n");
   const lines = unfenced.split("\n");
   const kept = lines.filter(
     (line) => !/^\s*(?:>|\/\/|#!|\/\*|\*\/|\|)/.test(line) && (lines.length === 1 || !/^(?: {4,}|\t)\S/.test(line)),

@@ -161,6 +161,6 @@ function quoted(text: string): string {
 }
 
 function shortened(text: string): string {
-  const flat = text.trim().replaceAll(/\s*\n\s*/g, " ");
+  const flat = text.trim().replaceAll(/(?<!\s)\s*\n\s*/g, " ");
   return flat.length <= maxShown ? flat : `${flat.slice(0, maxShown - 1).toWellFormed()}…`;
 }

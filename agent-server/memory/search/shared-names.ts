@@ -39,5 +39,7 @@ const readCharacters = 6_000;
 function isName(text: string, { start, end }: Token): boolean {
   const word = text.slice(start, end);
   if (/\p{L}\p{N}|\p{N}\p{L}|\p{Ll}\p{Lu}|_/u.test(word)) return true;
-  return /^\p{Lu}/u.test(word) && word.length >= 3 && !/(?:^|[.!?:;]\s+|\n\s*)["“„«(]?$/u.test(text.slice(Math.max(0, start - 8), start));
+  return (
+    /^\p{Lu}/u.test(word) && word.length >= 3 && !/(?:^|[.!?:;]\s+|\n[^\S\n]*)["“„«(]?$/u.test(text.slice(Math.max(0, start - 8), start))
+  );
 }

@@ -38,6 +38,7 @@ interface Compound {
 const wordPattern = /(?<![\p{L}\p{N}])(?:[CcFf]#|[Cc]\+\+)(?![\p{L}\p{N}])|[\p{L}\p{N}\p{M}]+/gu;
 const unspaced = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
 const scripts = new RegExp(`${unspaced.source}+|(?:(?!${unspaced.source}).)+`, "gsu");
+// oxlint-disable-next-line regexp/no-super-linear-move -- the third alternative takes what the first one refuses
 const pieces = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Lu}+|\p{N}+|./gsu;
 const combining = /[\u0300-\u036f]/g;
 const spelled: Readonly<Record<string, string>> = { "c#": "csharp", "c++": "cpp", "f#": "fsharp" };

@@ -81,12 +81,12 @@ export function parseMarkdown(text: string): ParsedLine[] {
     entry = null;
   };
   text.split(/\r\n|\r|\n/u).forEach((line, index) => {
-    const heading = /^(#{1,6}) +(.*)$/u.exec(line);
+    const heading = /^(#{1,6}) (.*)$/u.exec(line);
     const bullet = /^[-*+] (.*)$/u.exec(line);
     if (heading !== null) {
       close();
       const level = heading[1]?.length ?? 1;
-      const named = targetOfTitle(heading[2] ?? "");
+      const named = targetOfTitle((heading[2] ?? "").trimStart());
       if (named !== null) target = named;
       else if (level < 3) target = "archival";
       if (level > 1) hasSection = true;

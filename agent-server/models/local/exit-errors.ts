@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { WorkerExit } from "./worker-child.ts";
 
@@ -18,7 +19,7 @@ export function loadError(message: string): LancelotError {
   const next = lacksMemory
     ? "Close other programs, or choose a smaller model (local.model) or context (local.context) in config/models.yaml."
     : "Download it again, or set local.model in config/models.yaml to another file.";
-  return new LancelotError("unavailable", `The local model could not be loaded: ${message.replace(/[.\s]*$/, ".")} ${next}`, {
+  return new LancelotError("unavailable", `The local model could not be loaded: ${trimEnd(message, ". \n")}. ${next}`, {
     data: { next },
   });
 }

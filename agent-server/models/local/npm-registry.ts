@@ -1,6 +1,8 @@
+import { trimEnd } from "../../contract/trim-end.ts";
+
 /** The npm registry: the environment's, otherwise the public one. */
 export function registryOf(env: Readonly<Record<string, string | undefined>>): string {
-  return (env["npm_config_registry"] || env["NPM_CONFIG_REGISTRY"] || "https://registry.npmjs.org").replace(/\/+$/, "");
+  return trimEnd(env["npm_config_registry"] || env["NPM_CONFIG_REGISTRY"] || "https://registry.npmjs.org", "/");
 }
 
 export function tarballUrl(registry: string, name: string, version: string): string {

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import type { Anthropic } from "@anthropic-ai/sdk";
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { createAnswerMeter } from "../answer-limits.ts";
@@ -61,7 +62,7 @@ export function createAnthropic(connection: Connection): Provider {
 
 /** The SDK adds /v1 itself; users enter the address with or without it. */
 function rootOf(connection: Connection): string {
-  return connection.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return trimEnd(connection.baseUrl, "/").replace(/\/v1$/, "");
 }
 
 function overSdk(connection: Connection): Transport {

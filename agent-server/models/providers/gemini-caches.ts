@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { createHash } from "node:crypto";
 import type { Usage } from "../../contract/chat.ts";
 import { boundedFetch } from "./connection.ts";
@@ -183,7 +184,7 @@ export function versionOf(connection: Connection): string | undefined {
 
 /** The address without a version. */
 export function hostRoot(connection: Connection): string {
-  return connection.baseUrl.replace(versionInPath, "").replace(/\/+$/, "");
+  return trimEnd(connection.baseUrl.replace(versionInPath, ""), "/");
 }
 
 export function apiRoot(connection: Connection): string {

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import type { OpenAI } from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
@@ -56,7 +57,7 @@ function overSdk(connection: Connection): OpenAITransport {
 
 function overRest(connection: Connection): OpenAITransport {
   const key: Record<string, string> = connection.key === null ? {} : { authorization: `Bearer ${connection.key}` };
-  const root = connection.baseUrl.replace(/\/+$/, "");
+  const root = trimEnd(connection.baseUrl, "/");
   return {
     chat: async (body, fetcher, signal, headers) =>
       readWire(await openStream(fetcher, { url: `${root}/chat/completions`, headers: { ...key, ...headers }, body, signal }), chatWire),

@@ -49,7 +49,7 @@ function fromTool(done: Done, name: string): Done {
 /** The JSON of an answer, even within a fence or other text; undefined without any. */
 export function parseAnswer(text: string): unknown {
   const trimmed = text.trim();
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/i.exec(trimmed)?.[1];
+  const fenced = /```(?:json)?[^\S\n]*\n([\s\S]*?)\n[^\S\n]*```/i.exec(trimmed)?.[1];
   const [first, last] = [trimmed.search(/[[{]/), Math.max(trimmed.lastIndexOf("}"), trimmed.lastIndexOf("]"))];
   for (const candidate of [trimmed, fenced, first === -1 ? undefined : trimmed.slice(first, last + 1)]) {
     if (candidate === undefined) continue;

@@ -58,8 +58,8 @@ export interface RequestSize {
 }
 
 const listItem = /^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+\S/gm;
-const sequence = /(?:^|[.;,\n]\s*|\band\s+)(?:then|next|after that|afterwards|finally|lastly)\b/gi;
-const fileName = /(?<![\p{L}\p{N}_/])@?(?:[\p{L}\p{N}_.-]+\/)*[\p{L}\p{N}_-]+\.[a-z][a-z0-9]{0,7}(?![\p{L}\p{N}_])/giu;
+const sequence = /(?:^|[.;,\n][^\S\n]*|\band\s+)(?:then|next|after that|afterwards|finally|lastly)\b/gi;
+const fileName = /(?<![\p{L}\p{N}_/.-])@?(?:[\p{L}\p{N}_.-]+\/)*[\p{L}\p{N}_.-]+\.[a-z][a-z0-9]{0,7}(?![\p{L}\p{N}_])/giu;
 
 /** Characters of a request that are looked at: a longer one is large in any case, and the patterns may take quadratic time. */
 const maxSized = 20_000;

@@ -43,7 +43,7 @@ const signs: readonly (readonly [TaskType, RegExp])[] = [
     "review",
     /\b(?:code |security )?review(?: of)? (?:my|the|this|these|our|all|what|pr|pull)\b|^\W*(?:please |can you |could you )?review\b|\baudit\b/i,
   ],
-  ["diagnose", /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |help me |let'?s )*diagnos(?:e|ing)\b|\bdiagnosis of\b/i],
+  ["diagnose", /(?:^|[.!?;,]|\band )\W{0,20}(?:please |can you |could you |help me |let'?s )*diagnos(?:e|ing)\b|\bdiagnosis of\b/i],
   [
     "debug",
     /\bdebug\b|\broot cause\b|\bstack ?trace\b|\b(?:find|fix|track down|hunt)\b[^.\n]{0,60}\b(?:bugs?|crash(?:es)?|errors?|failures?|failing|fails?|broken|regressions?|leaks?|exceptions?|flaky)\b|\bwhy\b[^.?\n]{0,80}\b(?:fail(?:s|ing|ed)?|crash(?:es|ing|ed)?|hangs?|broken|breaks?|throws?|wrong|errors?|not work\w*|slow)\b|\b(?:does not|doesn't|do not|don't|is not|isn't) work(?:ing)?\b/i,
@@ -62,9 +62,9 @@ const signs: readonly (readonly [TaskType, RegExp])[] = [
   ],
   [
     "decide",
-    /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |let'?s )*(?:decide|choose between)\b|\bhelp (?:me|us) (?:to )?(?:decide|choose)\b|\bwhich (?:one |of (?:these|the two) )?should (?:we|i) (?:use|choose|pick|take)\b/i,
+    /(?:^|[.!?;,]|\band )\W{0,20}(?:please |can you |could you |let'?s )*(?:decide|choose between)\b|\bhelp (?:me|us) (?:to )?(?:decide|choose)\b|\bwhich (?:one |of (?:these|the two) )?should (?:we|i) (?:use|choose|pick|take)\b/i,
   ],
-  ["evaluate", /(?:^|[.!?;,]\s*|\band )\W*(?:please |can you |could you |let'?s )*evaluat(?:e|ing)\b|\bevaluation of\b/i],
+  ["evaluate", /(?:^|[.!?;,]|\band )\W{0,20}(?:please |can you |could you |let'?s )*evaluat(?:e|ing)\b|\bevaluation of\b/i],
   [
     "analyze",
     /\banaly[sz](?:e|is|ing)\b|\binvestigat(?:e|ion)\b|\btrade-?offs?\b|\bcompare\b[^.\n]{0,80}\b(?:with|to|and|versus|vs)\b|\bassess\b|\bprofile\b[^.\n]{0,40}\b(?:performance|memory|cpu)\b|\bimpact of\b/i,

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { LocalServer } from "../../contract/models.ts";
@@ -129,7 +130,7 @@ function isLoopback(address: string): boolean {
 function sameAddress(one: string, other: string): boolean {
   const plain = (address: string) => {
     const { port, protocol, pathname, hostname } = new URL(address);
-    return `${protocol}//${isLoopback(address) ? "127.0.0.1" : hostname}:${port}${pathname.replace(/\/+$/, "")}`;
+    return `${protocol}//${isLoopback(address) ? "127.0.0.1" : hostname}:${port}${trimEnd(pathname, "/")}`;
   };
   return plain(one) === plain(other);
 }

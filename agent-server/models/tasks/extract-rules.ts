@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import * as z from "zod";
 
 const Property = z.looseObject({
@@ -103,7 +104,7 @@ function valueOf(raw: string, property: Property): unknown {
     case "array": {
       const parts = line
         .replace(/[.;]\s*$/, "")
-        .split(/\s*,\s*(?:and\s+)?|\s+and\s+|\s*;\s*/)
+        .split(/,\s*(?:and\s+)?|\sand\s|;/)
         .map(unquoted)
         .filter((part) => part !== "");
       const items = parts.map((part) => (property.items === undefined ? part : valueOf(part, Property.parse(property.items))));
@@ -122,7 +123,7 @@ function valueOf(raw: string, property: Property): unknown {
 }
 
 const formats: Record<string, RegExp | undefined> = {
-  email: /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/,
+  email: /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/,
   uri: /https?:\/\/[^\s"'<>)\]]+/,
   date: /\d{4}-\d\d-\d\d/,
   "date-time": /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)/,
@@ -162,13 +163,9 @@ function kindOf({ type }: Property): string | undefined {
 function firstPhrase(line: string): string {
   const quoted = /^(["'`])(.*?)\1/.exec(line);
   if (quoted !== null) return quoted[0];
-  return /^.*?(?=[,;](?:\s|$)|[.!?](?:\s|$)|\s+\||$)/.exec(line)?.[0] ?? line;
+  return (/^.*?(?=[,;](?:\s|$)|[.!?](?:\s|$)|\s\||$)/.exec(line)?.[0] ?? line).trimEnd();
 }
 
 function unquoted(value: string): string {
-  return value
-    .trim()
-    .replace(/^["'`*]+/, "")
-    .replace(/["'`*]+$/, "")
-    .trim();
+  return trimEnd(value.trim().replace(/^["'`*]+/, ""), "\"'`*").trim();
 }

@@ -44,7 +44,7 @@ interface Clause {
 const pronoun = new Set("it them that this those these ça cela ceci eso esto ello isso isto questo quello das dies es то это".split(" "));
 /** A reference that is a word of its own. */
 const reference =
-  /(?<![\p{L}\p{N}])(?:the (?:other|rest|same|first|second|third|last|previous)|same (?:for|with|thing)|again|once more|another one|instead|the rest|other one|you mean|(?:da|hin)mit|nochmal|noch (?:ein)?mal|dasselbe|das gleiche|andere[nrs]?|de nouveau|encore|autre|lo mismo|de nuevo|otra vez|de novo|outra vez|mais uma vez|ancora una volta|di nuovo|\p{L}+-(?:le|la|les|moi|ça|lo)|\p{L}{3,}(?:á|é|í|ó)\p{L}*(?:lo|la|los|las|melo|mela))(?![\p{L}\p{N}])/u;
+  /(?<![\p{L}\p{N}])(?:the (?:other|rest|same|first|second|third|last|previous)|same (?:for|with|thing)|again|once more|another one|instead|the rest|other one|you mean|(?:da|hin)mit|nochmal|noch (?:ein)?mal|dasselbe|das gleiche|andere[nrs]?|de nouveau|encore|autre|lo mismo|de nuevo|otra vez|de novo|outra vez|mais uma vez|ancora una volta|di nuovo|\p{L}+-(?:le|la|les|moi|ça|lo)|\p{L}{3,20}[áéíó]\p{L}{0,8}(?:lo|la|los|las|melo|mela))(?![\p{L}\p{N}])/u;
 const answer = /^(?:no|nope|nein|non|não|k)$/u;
 const opening = /^(?:and|but|also|now|und|aber|et|y|e|и|а)\s/u;
 

@@ -55,7 +55,7 @@ export function cuesOf(text: string): Cues {
     closes: record((name) => last?.has(name) === true),
     isQuestion: /[?？¿؟]/.test(words),
     namesCode:
-      /`[^`]+`|[\w-]+\/[\w./-]+|\b\w+\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html)\b|\b[a-z]+[A-Z]\w*|\b\w+_\w+|\w+\(\)/.test(
+      /`[^`]+`|[\w-]\/[\w./-]|\w\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html)\b|\b[a-z]+[A-Z]|\w_\w|\w\(\)/.test(
         words,
       ),
     pasted,

@@ -5,7 +5,7 @@ const looked = 20_000;
 
 /** Lines of machine output: stack frames, timestamps and levels of logs, compiler output, shell prompts, progress. */
 const machineLine =
-  /^\s*(?:at .+[):]\d*\)?$|File "[^"]+", line \d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b|\S+:\d+:\d+|\S+\(\d+,\d+\):|-->|\d*\s*\||[$>#]\s|npm (?:ERR|WARN)|Traceback|Caused by:|\.{3} \d+ more|[-=_*+~^|\s]{4,}$|[{}[\]();,]+$|FAILED\b|fatal:|error(?:\[E?\d+\])?:|\w*(?:Error|Exception)\b.{0,4}:)/;
+  /^(?:at .+[):]\d*\)?$|File "[^"]+", line \d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\b|\S+:\d+:\d+|\S+\(\d+,\d+\):|-->|\d*\s*\||[$>#]\s|npm (?:ERR|WARN)|Traceback|Caused by:|\.{3} \d+ more|[-=_*+~^|][-=_*+~^|\s]{3,}$|[{}[\]();,]+$|FAILED\b|fatal:|error(?:\[E?\d+\])?:|\w*(?:Error|Exception)\b.{0,4}:)/;
 
 /**
  * The user's own words in a message, without fenced code, stack traces and logs. Empty where there are none. `pasted`: something was left out.
@@ -15,7 +15,8 @@ export function requestPart(text: string): { words: string; pasted: boolean } {
   const whole = bounds.normalize("NFKC").replaceAll("\r", "");
   const unfenced = whole.replaceAll(/```[\s\S]*?(?:```|$)/g, "\n");
   const lines = unfenced.split("\n");
-  const kept = lines.length === 1 ? lines : lines.filter((line) => !machineLine.test(line.slice(0, 300)) && !/^\s{4,}\S/.test(line));
+  const kept =
+    lines.length === 1 ? lines : lines.filter((line) => !machineLine.test(line.slice(0, 300).trimStart()) && !/^\s{4,}\S/.test(line));
   const words = kept.join("\n").replaceAll(/\s+/g, " ").trim();
   const bounded = words.length <= ends.head + ends.tail ? words : `${words.slice(0, ends.head)} … ${words.slice(-ends.tail)}`;
   return { words: bounded, pasted: kept.length < lines.length || unfenced !== whole };
@@ -23,7 +24,7 @@ export function requestPart(text: string): { words: string; pasted: boolean } {
 
 const sentenceEnds = /(?<=[.!?;:。！？])\s*|,\s+|，/u;
 const joints =
-  /\s+(?:(?:and|then|but|und|dann|aber|sondern|et|puis|mais|y|luego|pero|e|poi|ma|depois|mas|en|и|&|-)\s+)+|^(?:then|dann|puis|luego|poi|depois)\s+/iu;
+  /(?<!\s)\s+(?:(?:and|then|but|und|dann|aber|sondern|et|puis|mais|y|luego|pero|e|poi|ma|depois|mas|en|и|&|-)\s+)+|^(?:then|dann|puis|luego|poi|depois)\s+/iu;
 
 /** Clauses that may each request something. */
 export function clausesOf(words: string): string[] {

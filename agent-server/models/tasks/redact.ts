@@ -48,7 +48,7 @@ export function placesOf(text: string, name: string, kind: "person" | "address")
   const wanted = name.trim();
   if (wanted.length < 3 || wanted.length > 120 || /[_=(){}[\]<>;|\\/@]|^\P{Lu}*$/u.test(wanted)) return [];
   // A single word is a name only with a capital letter.
-  if (kind === "person" && !/^\p{Lu}[\p{L}'’-]+(?:[ .]+[\p{L}'’.-]+){0,4}$/u.test(wanted)) return [];
+  if (kind === "person" && !/^\p{Lu}[\p{L}'’-]+(?:[ .]+[\p{L}'’-]+){0,6}\.?$/u.test(wanted)) return [];
   if (kind === "address" && !(/\d/.test(wanted) && /\p{L}{3}/u.test(wanted))) return [];
   const escaped = wanted.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_.$])${escaped}(?![\p{L}\p{N}_(]|\.\p{L})`, "gu");

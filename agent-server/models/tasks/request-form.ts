@@ -95,7 +95,7 @@ function askedOfWords(text: string): string {
       if (head === undefined) return sentence;
       const from = start + head[0].length;
       const until = requestAfter(lower, from);
-      const subject = lower.slice(from, until).replace(/[\s.?!;:]+$/u, "");
+      const subject = lower.slice(from, until).replace(/(?<![\s.?!;:])[\s.?!;:]+$/u, "");
       const isOwn = tokensOf(subject).some((_, at, tokens) => listsAt(tokens, at).has("here"));
       if (subject === "" || isOwn || asksAboutWork.test(subject)) return sentence;
       const question =
@@ -108,7 +108,7 @@ function askedOfWords(text: string): string {
 }
 
 const joint =
-  /(?:,|\s)\s*(?:and then|then|and|&|und dann|und|dann|et puis|et|puis|y luego|y|luego|e poi|e|poi|depois|e depois)\s+(?=(\p{L}[\p{L}'-]*)\s+(\p{L}[\p{L}'-]*))/gu;
+  /(?:,\s*|(?<![\s,])\s+)(?:and then|then|and|&|und dann|und|dann|et puis|et|puis|y luego|y|luego|e poi|e|poi|depois|e depois)\s+(?=(\p{L}[\p{L}'-]*)\s+(\p{L}[\p{L}'-]*))/gu;
 const determiner =
   /^(?:the|it|them|all|this|that|these|those|my|our|any|every|everything|das|den|die|es|sie|alle\p{L}*|le|la|les|l|ça|tout\p{L}*|lo|los|las|el|todo\p{L}*|il|gli|tutt\p{L}*|o|os|as|isso|tudo)$/u;
 

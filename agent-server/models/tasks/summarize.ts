@@ -53,7 +53,9 @@ export function problemOf(text: string, summary: string, maxTokens: number): str
   if (summary.trim().length < Math.min(40, text.length / 4)) return "Its summary is too short.";
   if (estimateTokens(summary) > maxTokens * 1.2) return "Its summary is too long.";
   const named =
-    summary.match(/[\w@./-]*[\w-]\.[A-Za-z]{1,5}\b|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*|(?<![\w.])\d[\d.,]*\d\b|(?<![\w.])\d{2,}\b/g) ?? [];
+    summary.match(
+      /(?<![\w@./-])[\w@./-]*[\w-]\.[A-Za-z]{1,5}\b|\b(?=\w+_\w)\w+\b|\b[a-z]+[A-Z]\w*|(?<![\w.])\d[\d.,]*\d\b|(?<![\w.])\d{2,}\b/g,
+    ) ?? [];
   const invented = named.find((one) => !text.includes(one));
   return invented === undefined ? null : `Its summary contains something that the text does not (${invented.slice(0, 60)}).`;
 }

@@ -109,7 +109,11 @@ function withFiles(summary: string, files: readonly string[], maxTokens: number)
 function cut(text: string, maxTokens: number): string {
   let end = Math.min(text.length, maxTokens * 4);
   while (end > 0) {
-    const piece = text.slice(0, end).replace(/\S*$/, "").trim() || text.slice(0, end);
+    const piece =
+      text
+        .slice(0, end)
+        .replace(/(?<!\S)\S+$/, "")
+        .trim() || text.slice(0, end);
     if (estimateTokens(`${piece} …`) <= maxTokens) return `${piece} …`;
     end = Math.floor(end * 0.8);
   }

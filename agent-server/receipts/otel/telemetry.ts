@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import * as z from "zod";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Receipt } from "../../contract/receipts.ts";
@@ -125,5 +126,5 @@ function tracesUrl(env: NodeJS.ProcessEnv, endpoint: string | undefined): string
   const traces = env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
   if (traces !== undefined && traces !== "") return traces;
   const common = env["OTEL_EXPORTER_OTLP_ENDPOINT"] || endpoint;
-  return common === undefined || common === "" ? null : `${common.replace(/\/+$/, "")}/v1/traces`;
+  return common === undefined || common === "" ? null : `${trimEnd(common, "/")}/v1/traces`;
 }

@@ -46,7 +46,7 @@ export async function* readTar(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
       const text = (await source.need(size)).toString("latin1");
       await source.need(padding);
       if (type === "x") named = { ...named, ...attributesOf(text) };
-      else if (type !== "g") named = { ...named, [type === "L" ? "path" : "target"]: text.replace(/\0.*$/s, "") };
+      else if (type !== "g") named = { ...named, [type === "L" ? "path" : "target"]: text.replace(/\0.*/s, "") };
       continue;
     }
     const kind = kinds[type] ?? "other";
@@ -121,7 +121,7 @@ function isValid(header: Buffer): boolean {
 }
 
 function textAt(header: Buffer, start: number, length: number): string {
-  return header.toString("latin1", start, start + length).replace(/\0.*$/s, "");
+  return header.toString("latin1", start, start + length).replace(/\0.*/s, "");
 }
 
 function numberAt(header: Buffer, start: number, length: number): number {

@@ -14,7 +14,7 @@ const maxLine = 16_384;
 const fewLines = 20;
 
 const assignment =
-  /^(?:(?:export|set|setx|ENV|ARG|const|let|var)\s+|\$env:|-\s+|[{,]\s*)?["']?([A-Za-z_/@$.[][\w.$/:@[\]-]{0,200}?)["']?\s*(?:=>|:=|\+=|=|:(?=\s|$))\s*(.*)$/;
+  /^(?:(?:export|set|setx|ENV|ARG|const|let|var)\s+|\$env:|-\s+|[{,]\s*)?["']?([A-Za-z_/@$.[][\w.$/:@[\]-]{0,200}?)["']?\s*(?:=>|:=|\+=|=|:(?=\s|$))(.*)$/;
 const comment = /^(?:#+|\/\/|;+|--)\s*/;
 /** Files whose lines are fields between colons, with the secret last or second. */
 const secretLast = /pgpass|htdigest|htpasswd/;
@@ -51,7 +51,8 @@ export function lineValues(text: string, name: string): NamedValue[] {
       readQuoted(content, null, values);
       continue;
     }
-    const [, key = "", right = ""] = found;
+    const [, key = ""] = found;
+    const right = (found[2] ?? "").trimStart();
     readQuoted(content, key, values);
     const opened = /^(["'`]|"""|''')/.exec(right)?.[1];
     if (opened !== undefined && !right.slice(opened.length).includes(opened)) {
@@ -72,7 +73,7 @@ export function lineValues(text: string, name: string): NamedValue[] {
 function readBare(right: string, key: string, values: NamedValue[]): void {
   if (right === "" || /^(["'`]).*\1[,;]?$/.test(right)) return;
   values.push({ key, value: right });
-  const shorter = right.replace(/\s+(?:#|;|\/\/).*$/, "").replace(/[,;]$/, "");
+  const shorter = right.replace(/(?<!\s)\s+(?:#|;|\/\/).*/, "").replace(/[,;]$/, "");
   if (shorter !== right) values.push({ key, value: shorter });
 }
 

@@ -23,7 +23,8 @@ const ordinaryValues = new Set(
 
 const template = /^(?:\$\{?[A-Za-z_][\w.]*(?::?[-?+][^}]*)?\}?|%[A-Z_]+%|\{\{.*\}\}|\$\{\{.*\}\}|\$\(.*\))$/s;
 /** Letters in words, with a few digits at the end of a word: `eu-central-1`, `camelot-shop`, `Europe/Berlin`. */
-const words = /^[\s"'([{]*(?:[A-Za-z]+\d{0,4}|\d{1,4})(?:[-_. :/@,+*](?:[A-Za-z]+\d{0,4}|\d{1,4})?)*[\s"')\]}]*$/;
+const words =
+  /^[\s"'([{]*(?:[A-Za-z]+\d{0,4}|\d{1,4})(?:[-_. :/@,+*](?:[A-Za-z]+\d{0,4}|\d{1,4})?)*(?:[^\S ][\s"')\]}]*|["')\]}][\s"')\]}]*)?$/;
 const path = /^(?:[A-Za-z]:[\\/]|~|\.{0,2}\/|\.\\)/;
 const localAddress =
   /^[a-z][a-z0-9+.-]{1,20}:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal)(?::\d+)?(?:\/[\w./-]*)?$/i;

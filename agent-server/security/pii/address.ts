@@ -103,7 +103,7 @@ export function findAddresses(text: string, report: Report): void {
       pattern.lastIndex = from - Math.max(0, from - 2);
       for (let found = pattern.exec(window); found !== null; found = pattern.exec(window)) {
         const start = Math.max(0, from - 2) + found.index;
-        const value = found[0].replace(/[,.;\s-]+$/, "");
+        const value = found[0].replace(/(?<![,.;\s-])[,.;\s-]+$/, "");
         if (start + value.length < mark.index) continue;
         if (
           start <= mark.index + mark[0].length &&

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { type Report, weights } from "./candidate.ts";
 import { isTopLevelDomain } from "./top-level-domains.ts";
 
@@ -50,7 +51,7 @@ function around(text: string, localEnd: number, domainStart: number, report: Rep
 
 /** The longest prefix that ends in a top-level domain. */
 function wholeDomain(run: string): string | null {
-  let domain = run.replace(/[.-]+$/, "");
+  let domain = trimEnd(run, ".-");
   // The next sentence may follow without a space.
   for (let tries = 0; tries < 3; tries += 1) {
     const dot = domain.lastIndexOf(".");

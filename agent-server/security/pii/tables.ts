@@ -42,7 +42,7 @@ export function findInTables(text: string, onValue: OnValue, report: Report): vo
 function headerOf(text: string, start: number, end: number): { delimiter: string; cues: Cue[][]; people: boolean } | null {
   const line = text.slice(start, end);
   const delimiter = delimiters.find((sign) => line.includes(sign));
-  if (delimiter === undefined || line.length < 5 || /[(){};=]{1}.*[(){}=]|[.:?!]\s/.test(line)) return null;
+  if (delimiter === undefined || line.length < 5 || /^[^(){};=]*[(){};=].*[(){}=]|[.:?!]\s/.test(line)) return null;
   const cells = cellsOf(text, start, end, delimiter);
   if (cells.length < 2 || cells.length > maxColumns) return null;
   const cues: Cue[][] = [];

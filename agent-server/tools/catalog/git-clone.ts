@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { existsSync, lstatSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -89,8 +90,7 @@ export const gitClone = defineTool({
 
 /** The folder that git would choose. */
 function nameOf(url: string): string {
-  const last = url
-    .replace(/[/\\]+$/, "")
+  const last = trimEnd(url, "/\\")
     .split(/[/\\:]/)
     .at(-1)
     ?.replace(/\.git$/i, "");

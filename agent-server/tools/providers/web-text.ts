@@ -59,7 +59,7 @@ function bomOf(body: Buffer): string | null {
 function charsetWithin(body: Buffer): string | null {
   const head = body.subarray(0, 1024).toString("latin1");
   const named =
-    /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([a-z0-9_:-]+)/i.exec(head)?.[1] ??
+    /<meta\b[^>]*\bcharset\s*=\s*(?:["']\s*)?([a-z0-9_:-]+)/i.exec(head)?.[1] ??
     /^\s*<\?xml[^>]*\bencoding\s*=\s*["']([a-z0-9_:-]+)/i.exec(head)?.[1];
   // The declaration was read as ASCII, so the page cannot be UTF-16.
   return named === undefined ? null : /^utf-?16/i.test(named) ? "utf-8" : named.toLowerCase();

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { basename } from "node:path";
 import { intentOf } from "../../contract/action.ts";
 import { LancelotError } from "../../contract/errors.ts";
@@ -83,7 +84,7 @@ async function movesOf(scope: Scope, name: "cp" | "mv", sources: readonly string
   };
   for (const path of sources) {
     const from = resolveFile(scope, path);
-    const place = intoFolder ? `${target.replace(/\/+$/, "")}/${basename(from.asked === "." ? from.absolute : from.asked)}` : target;
+    const place = intoFolder ? `${trimEnd(target, "/")}/${basename(from.asked === "." ? from.absolute : from.asked)}` : target;
     if (from.type === "missing") throw new LancelotError("not_found", `${name}: ${path} does not exist.`);
     if (from.type !== "directory") {
       add(from, place);

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { constants, type Dirent, type Stats } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -58,7 +59,7 @@ export async function walk(
     });
     for (const entry of entries) {
       if (entry.name === ".git" && entry.isDirectory()) continue;
-      await go(join(absolute, entry.name), shown === "/" ? `/${entry.name}` : `${shown.replace(/\/+$/, "")}/${entry.name}`, depth + 1);
+      await go(join(absolute, entry.name), shown === "/" ? `/${entry.name}` : `${trimEnd(shown, "/")}/${entry.name}`, depth + 1);
     }
   };
   await go(start.absolute, start.asked, 0);

@@ -1,3 +1,4 @@
+import { trimEnd } from "../../contract/trim-end.ts";
 import { isAbsolute, join, sep } from "node:path";
 import { LancelotError } from "../../contract/errors.ts";
 import { cutLine, maxOutputLines, type ResolvedFile, resolveFile, ripgrepProvider, runRipgrep } from "../../workspace/workspace.ts";
@@ -132,7 +133,7 @@ async function search(
       const path = record.slice(0, end).replace(/^\.[/\\]/, "");
       const absolute = isAbsolute(path) ? path : join(file.absolute, path);
       if (!mayRead(absolute)) return true;
-      const shown = folder ? `${file.asked.replace(/\/+$/, "")}/${path.split(sep).join("/")}`.replace(/^\.\//, "") : file.asked;
+      const shown = folder ? `${trimEnd(file.asked, "/")}/${path.split(sep).join("/")}`.replace(/^\.\//, "") : file.asked;
       const rest = list ? "" : cutLine(record.slice(end + 1).replace(/\r$/, ""));
       if (lines.length >= maxOutputLines) return false;
       lines.push(list ? shown : named ? `${shown}:${rest}` : rest);

@@ -91,7 +91,7 @@ function ripgrep({ search }: ProvidersDeps): ToolProvider {
       const said = await versionOf(path, signal);
       if (said === null)
         return { status: "down", message: "The search program (ripgrep) does not start.", nextStep: "Reinstall Lancelot to repair it." };
-      version = /(\d+\.\d+\.\d+)/.exec(said)?.[1] ?? version;
+      version = /(?<!\d)(\d+\.\d+\.\d+)/.exec(said)?.[1] ?? version;
       return { status: "ok", message: `ripgrep ${version ?? ""} searches the workspace.`, nextStep: null };
     },
   };

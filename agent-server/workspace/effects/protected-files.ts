@@ -111,7 +111,7 @@ export function isPlainConfig(text: string | null): boolean {
       section = header[2] === undefined ? (header[1] ?? "") : `${header[1] ?? ""}.${header[2]}`;
       continue;
     }
-    const setting = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(trimmed);
+    const setting = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$/.exec(trimmed);
     if (setting === null || !plainKeys.test(`${section}.${setting[1] ?? ""}`)) return false;
     // Refuses values that continue on the next line and addresses that name a program.
     if ((setting[2] ?? "").endsWith("\\") || /::/.test(setting[2] ?? "")) return false;

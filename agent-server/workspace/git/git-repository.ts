@@ -52,7 +52,7 @@ function refusePipes({ gitDir, commonDir, workTree }: Repository): void {
 /** Resolves the target of a `.git` entry that is not a folder. */
 function linkedDir(at: string, entry: string, isFile: boolean): string | null {
   if (!isFile) throw elsewhere("Its .git is a link");
-  const target = /^gitdir: (.+?)\s*$/.exec(readFileSync(entry, "utf8").slice(0, 4096))?.[1];
+  const target = /^gitdir: (.+)$/.exec(readFileSync(entry, "utf8").slice(0, 4096).trimEnd())?.[1];
   if (target === undefined) return null;
   const named = resolve(at, target);
   if (!existsSync(named)) return null;
@@ -65,8 +65,8 @@ function linkedDir(at: string, entry: string, isFile: boolean): string | null {
 function namesBack(gitDir: string, at: string): boolean {
   const back = readSmall(join(gitDir, "gitdir"));
   if (back !== null && samePlace(resolve(gitDir, back.trim()), join(at, ".git"))) return true;
-  const worktree = /^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t\r]*$/m.exec(readSmall(join(gitDir, "config")) ?? "")?.[1];
-  return worktree !== undefined && samePlace(resolve(gitDir, worktree), at);
+  const worktree = /^[ \t]*worktree[ \t]*=(.*)$/m.exec(readSmall(join(gitDir, "config")) ?? "")?.[1]?.trim();
+  return worktree !== undefined && worktree !== "" && samePlace(resolve(gitDir, worktree.replace(/^"|"$/g, "")), at);
 }
 
 function commonDirOf(gitDir: string): string {

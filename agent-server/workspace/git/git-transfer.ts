@@ -229,7 +229,7 @@ function transferError(said: string, remote: Remote): LancelotError {
     );
   }
   if (/\[remote rejected\]/i.test(message)) {
-    const why = /\[remote rejected\].*?\((.+?)\)/i.exec(message)?.[1] ?? "";
+    const why = /\[remote rejected\][^(\n]*\(([^)\n]+)\)/i.exec(message)?.[1] ?? "";
     return of("conflict", `The remote repository rejected the push${why === "" ? "" : `: ${why.slice(0, 200)}`}.`);
   }
   if (/redirect|returned error: 30\d/i.test(message))

@@ -31,7 +31,7 @@ export function branchesOfOtherTrees({ gitDir, commonDir }: Repository): Set<str
   for (const folder of [commonDir, ...linked]) {
     if (folder === gitDir) continue;
     for (const name of ["HEAD", "rebase-merge/head-name", "rebase-apply/head-name"]) {
-      const ref = /^(?:ref: )?(refs\/heads\/.+?)\s*$/.exec(readStart(join(folder, name)))?.[1];
+      const ref = /^(?:ref: )?(refs\/heads\/.+)$/.exec(readStart(join(folder, name)).trimEnd())?.[1];
       if (ref !== undefined) found.add(ref);
     }
   }

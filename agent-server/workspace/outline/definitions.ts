@@ -175,7 +175,10 @@ function isMember(node: Node): boolean {
 
 /** The text before the body, on one line. */
 function signatureOf(node: Node): string {
-  const line = oneLine(headOf(node)).replace(/\s*(?:=>|[{:=])\s*$/, "");
+  const line = oneLine(headOf(node))
+    .trimEnd()
+    .replace(/(?:=>|[{:=])$/, "")
+    .trimEnd();
   return line.length > signatureCharacters ? `${line.slice(0, signatureCharacters)}…` : line;
 }
 

@@ -47,12 +47,18 @@ function headings(text: string): OutlineEntry[] {
       continue;
     }
     if (fence !== null) continue;
-    const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
+    const heading = /^ {0,3}(#{1,6})\s(.*)$/.exec(line);
     const under = /^ {0,3}(=+|-{2,})\s*$/.exec((lines[index + 1] ?? "").slice(0, maxHeading));
     const level =
       heading?.[1]?.length ?? (under === null || line.trim() === "" || line.startsWith(" ") ? 0 : (under[1] ?? "").startsWith("=") ? 1 : 2);
     if (level === 0 || (heading === null && /^(?:[-*>|]|\d+\.)/.test(line.trim()))) continue;
-    const name = (heading?.[2] ?? line).trim();
+    const name =
+      heading === null
+        ? line.trim()
+        : (heading[2] ?? "")
+            .trim()
+            .replace(/(?:^|\s)#+$/, "")
+            .trimEnd();
     if (name === "") continue;
     found.push({
       name: name.slice(0, 200),

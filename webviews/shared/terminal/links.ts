@@ -1,3 +1,4 @@
+import { trimEnd } from "../../../agent-server/contract/trim-end.ts";
 import { type Line, lineText } from "./screen.ts";
 import type { Style } from "./style.ts";
 
@@ -39,12 +40,12 @@ const brackets = [
 
 /** Removes trailing punctuation from a URL. */
 function trimUrl(url: string): string {
-  let end = url.replace(/[.,;:!?]+$/, "");
+  let end = trimEnd(url, ".,;:!?");
   // A closing bracket belongs to the URL only if the URL also contains the opening one.
   for (;;) {
     const [open, close] = brackets.find((pair) => end.endsWith(pair[1])) ?? ["", ""];
     if (close === "" || end.split(open).length >= end.split(close).length) return end;
-    end = end.slice(0, -1).replace(/[.,;:!?]+$/, "");
+    end = trimEnd(end.slice(0, -1), ".,;:!?");
   }
 }
 

@@ -29,7 +29,7 @@ export function stripAwkText(program: string): string {
       if (!isDivision) {
         token = /^\/(?:\\.|[^/\\\n])*\//.exec(rest)?.[0] ?? "";
         // awk versions differ on whether a slash inside brackets ends the pattern.
-        if (token === "" || /\[[^\]]*$/.test(token)) return program;
+        if (token === "" || token.lastIndexOf("[") > token.lastIndexOf("]")) return program;
         kept = "//";
       }
     }

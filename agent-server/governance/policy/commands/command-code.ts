@@ -46,7 +46,7 @@ export function addNamedFiles(words: readonly Field[], scope: Scope): void {
     if (code.isUnknown) return;
     const written = valueOf(word);
     // The value of `--flag=value`; a flag alone names nothing.
-    const path = written?.startsWith("-") === true ? (/=(.+)$/s.exec(written)?.[1] ?? null) : written;
+    const path = written?.startsWith("-") === true ? (/^[^=]*=(.+)$/s.exec(written)?.[1] ?? null) : written;
     if (path === null || path === "") continue;
     for (const place of path.startsWith("/") ? [path] : (scope.state.cwds ?? []).map((cwd) => `${cwd}/${path}`)) {
       const resolved = engine.paths.resolve(place);

@@ -36,7 +36,7 @@ export function expandWord(word: Word, context: WordContext): Field[] {
 }
 
 function hasLooseBraces(text: string): boolean {
-  return text.includes("{") && /\{[^{}]*(?:,|\.\.)[^{}]*\}/s.test(text);
+  return [...text.matchAll(/\{([^{}]*)\}/g)].some(([, inner = ""]) => inner.includes(",") || inner.includes(".."));
 }
 
 function tilde(value: string, text: string, context: WordContext): Field {

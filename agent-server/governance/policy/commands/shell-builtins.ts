@@ -203,7 +203,7 @@ export function declare(call: ProgramCall): boolean {
     else if (isSensitiveVariable(start)) findings.push(changesExecution(start));
     else if (isExport && !isHarmlessVariable(start))
       findings.push(asks("environment", `Exports the variable ${start} to all later programs.`, [], ["settings"]));
-    const name = start.replace(/\+?=.*$/s, "");
+    const name = start.replace(/\+?=.*/s, "");
     if (field.kind === "static" && start.includes("=") && field.quoted === true) outer.state.variables.set(name, null);
   }
   // `-n` makes a reference, `-i` evaluates values as arithmetic, `-f` refers to functions.

@@ -63,7 +63,7 @@ function withoutHeredocs(list: Script | CompoundList, source: string): string {
 }
 
 function isSeparator(gap: string): boolean {
-  return /^(?:[\s;&]|\\\n|#[^\n]*)*$/.test(gap);
+  return /^(?:[\s;&]|\\\n|#[^\n]*(?:\n|$))*$/.test(gap);
 }
 
 /** True for a heredoc delimiter that every shell reads the same way: plain characters and closed quotes on one line. */

@@ -64,7 +64,7 @@ function findProgram(written: string, scope: Scope, findings: Finding[]): { name
   if (name.includes("/") || name.includes("\\")) {
     // The path as written: without `.exe` it would be another file.
     if (!systemFolder.test(name)) addCodeFile(literal(written), scope);
-    const base = /([^/\\]*)$/.exec(name)?.[1] ?? "";
+    const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
     const system = systemFolder.exec(name);
     const project = projectFolder.exec(name);
     const inWorkspace = isInWorkspace(written, scope);
@@ -97,7 +97,7 @@ function findProgram(written: string, scope: Scope, findings: Finding[]): { name
 }
 
 function withoutVersion(name: string): string {
-  return name.replace(/-?\d+(?:\.\d+)*$/, "");
+  return name.replace(/-?(?<!\d|\d\.)\d+(?:\.\d+)*$/, "");
 }
 
 function isInWorkspace(path: string, scope: Scope): boolean {

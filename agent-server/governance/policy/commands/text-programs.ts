@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+import { trimEnd } from "../../../contract/trim-end.ts";
 import { judgePath } from "./command-paths.ts";
 import { hasAnyFlag, type ProgramCall } from "./program-call.ts";
 import { anyName, bracesOf, dropStart, type Field, literal, type NamePattern, patternOf, startOf, valueOf } from "./shell-fields.ts";
@@ -76,7 +78,7 @@ export function sed(call: ProgramCall): boolean {
     const text = script === null ? null : valueOf(script);
     if (text === null)
       call.findings.push(asks("sed-script", "The sed script is known only at run time.", ["Write the full script."], ["execute"]));
-    else if (/\be\b|(?:^|[;{}\n\d$/!])\s*e(?:\s|$)|\/[a-z\d]*e[a-z\d]*(?:[;}\n]|$)/i.test(text) && !isPlainSed(text)) {
+    else if (/\be\b|(?:^|[;{}\n\d$/!])[^\S\n]*e(?:\s|$)|\/(?=[a-z\d]*e)[a-z\d]+(?:[;}\n]|$)/i.test(text) && !isPlainSed(text)) {
       call.findings.push(alwaysAsks("sed-runs", "The sed command e runs other commands.", ["Use plain substitutions."], ["execute"]));
     } else if (!isPlainSed(text)) {
       call.findings.push(
@@ -99,9 +101,9 @@ export function sed(call: ProgramCall): boolean {
 
 /** Addresses, print, delete, quit and substitutions without the flags `e` and `w`. */
 function isPlainSed(text: string): boolean {
-  const address = String.raw`(?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/I?)(?:\s*,\s*(?:[+~]?\d+|\$|/(?:\\.|[^/\\\n])*/I?))?\s*!?\s*)?`;
+  const address = String.raw`(?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/I?)(?:\s*,\s*(?:[+~]?\d+|\$|/(?:\\.|[^/\\\n])*/I?))?(?:\s*!)?)?`;
   const substitute = String.raw`s([/|#,:@%!])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1[gpiIm\d]*`;
-  const one = new RegExp(`^\\s*${address}\\s*(?:[pdqDPNnGgHhx=]|q\\d+|${substitute}|y/[^/]*/[^/]*/)?\\s*$`);
+  const one = new RegExp(`^${address}(?:\\s*(?:[pdqDPNnGgHhx=]|q\\d+|${substitute}|y/[^/]*/[^/]*/))?$`);
   // A semicolon inside a substitution makes the script complex, which asks.
   return (
     one.test(text) ||
@@ -187,10 +189,10 @@ export function copy(call: ProgramCall): boolean {
   const base = valueOf(target);
   if (base !== null) {
     for (const source of sources) {
-      const name = /([^/]+)\/*$/.exec(valueOf(source) ?? "")?.[1];
-      if (name !== undefined)
+      const name = posix.basename(valueOf(source) ?? "");
+      if (name !== "")
         call.findings.push(
-          ...judgePath(literal(`${base.replace(/\/+$/, "")}/${name}`), "write", context).filter(
+          ...judgePath(literal(`${trimEnd(base, "/")}/${name}`), "write", context).filter(
             (finding) => finding.verdict === "deny" || finding.tier === "T3",
           ),
         );

@@ -82,7 +82,9 @@ export function xargs(call: ProgramCall): boolean {
     const found = (separator: RegExp) => input.text.split(separator).filter((one) => one !== "");
     handed = found(/\s+/).map((word) => literal(word));
     // A marker stands for a whole line.
-    const each = found(/\s*\n\s*|^\s+/);
+    const each = found(/\n/)
+      .map((line) => line.trim())
+      .filter((line) => line !== "");
     if (each.length <= maxLines && marker !== null && !hasAnyFlag(call, "-J")) lines = each;
   }
   if (words.length === 0) return true;

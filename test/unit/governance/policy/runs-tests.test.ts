@@ -64,4 +64,8 @@ describe("a command line", () => {
   ])("%s does not, or its exit code says nothing about them", (command) => {
     expect(runs(command)).toBe(false);
   });
+
+  it("of many settings is read in linear time", () => {
+    expect(runs(`${"a=b=c=d=e=f=g ".repeat(200)}x y z w v u`)).toBe(false);
+  });
 });

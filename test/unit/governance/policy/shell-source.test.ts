@@ -33,6 +33,11 @@ describe("what the parser left out of the tree", () => {
     "ls\t-la",
   ])("%j: every word has its place", (text) => expect(dropsWords(first(text), text)).toBe(false));
 
+  it("is judged in linear time behind a comment of number signs", () => {
+    const text = ` ${"#".repeat(50_000)}\nx`;
+    expect(dropsCommands({ ...parse(""), pos: 0, end: text.length }, text)).toBe(true);
+  });
+
   it.each(["ls ( -n", "cat ( x", "cat <<< 2>&1", "cat < 2>&1", "cat < 2>>x"])("%j: something between the words is dropped", (text) =>
     expect(dropsWords(first(text), text)).toBe(true),
   );
