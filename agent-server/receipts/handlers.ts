@@ -18,7 +18,10 @@ export function receiptsHandlers({
   now?: () => number;
 }): Pick<Handlers, "receipts.search" | "receipts.get" | "receipts.trace" | "receipts.verify" | "receipts.export"> {
   return {
-    "receipts.search": (params) => ledger.search(params),
+    "receipts.search": async (params, { signal }) => {
+      await ledger.catchUp(params, signal);
+      return ledger.search(params);
+    },
     "receipts.get": async ({ id }) => {
       const receipt = await ledger.find(id);
       if (receipt === null) throw new LancelotError("not_found", `There is no receipt ${id}.`);

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { LancelotError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/receipts.ts";
 import type { Log, Redactor, Secrets } from "../security/security.ts";
@@ -218,6 +219,16 @@ export function createLedger(deps: LedgerDeps): Ledger {
     flush();
   });
 
+  const catchUp: Ledger["catchUp"] = async (filter, signal) => {
+    flush();
+    const isBehind = (): boolean =>
+      !projection.advance(perTick.projected) || (usesTextIndex(filter) && !textIndex.advance(perTick.indexed));
+    while (db.open && isBehind()) {
+      await setImmediate();
+      if (signal?.aborted === true) throw new LancelotError("cancelled", "The search was canceled.");
+    }
+  };
+
   const search: Ledger["search"] = (filter) => {
     flush();
     projection.settle();
@@ -264,6 +275,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       flush();
       return retention.seal(signal);
     },
+    catchUp,
     search,
     trace: (of) => {
       flush();

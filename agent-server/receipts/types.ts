@@ -39,6 +39,8 @@ export interface Ledger {
   get(id: string): Receipt | null;
   /** Finds a receipt in the database or in the sealed files; its metadata names such a file as `sealed`. */
   find(id: string): Promise<Receipt | null>;
+  /** Completes what a search with this filter reads, in slices: an index that is far behind takes a minute. @throws LancelotError `cancelled` */
+  catchUp(filter: Params<"receipts.search">, signal?: AbortSignal): Promise<void>;
   /** Searches the database. On the last page, `sealed` describes the sealed entries of the requested period. */
   search(filter: Params<"receipts.search">): Result<"receipts.search">;
   /** Traces receipts of the database. */

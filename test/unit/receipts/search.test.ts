@@ -1,16 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { LedgerFolder, opening } from "../../support/receipts/ledger-folder.ts";
 
 let folder: LedgerFolder;
 let ledger: Ledger;
+let storage: Storage;
 let time: number;
 
 beforeEach(() => {
   folder = new LedgerFolder();
   time = Date.UTC(2026, 0, 1);
-  ledger = folder.host(() => time).ledger;
+  ({ ledger, storage } = folder.host(() => time));
 });
 afterEach(() => folder.remove());
 
@@ -48,6 +50,32 @@ describe("search", () => {
     ["signs only, which say nothing", { query: "-- * ^", limit: 10 }, ["claude", "edit_file", "read_file"]],
   ])("finds %s", (_, filter, expected) => {
     expect(names(ledger.search(filter).items)).toEqual(expected);
+  });
+
+  it.each<Parameters<Ledger["search"]>[0]>([
+    { limit: 10 },
+    { questId: "q1", limit: 10 },
+    { query: "panel", limit: 10 },
+    { query: "pan", tier: "T0", limit: 10 },
+    { status: "failure", limit: 10 },
+    { status: "pending", limit: 10 },
+    { actionType: "llm_call", limit: 10 },
+    { from: "2026-01-01T00:00:01Z", limit: 10 },
+    { query: "receipt-of-that-id", limit: 10 },
+  ])("reads no whole table for %j, so the first search of many receipts is quick on a cold disk", (filter) => {
+    ledger.search(filter);
+    const prepare = vi.spyOn(storage.db, "prepare");
+    ledger.search(filter);
+    const statements = prepare.mock.calls.map(([text]) => text).filter((text) => /^SELECT[^]*\breceipts r\b/.test(text.trim()));
+    prepare.mockRestore();
+    expect(statements).not.toEqual([]);
+    for (const text of statements) {
+      const values = Array.from({ length: text.split("?").length - 1 }, () => 1);
+      const plan = storage.db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+      // The index of pending receipts holds those alone.
+      const scans = plan.filter(({ detail }) => /^SCAN (?!\w+ (?:VIRTUAL TABLE|USING INDEX receipts_open))/.test(detail));
+      expect(scans).toEqual([]);
+    }
   });
 
   it("finds a receipt by its id", () => {

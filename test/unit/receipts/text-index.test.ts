@@ -1,5 +1,7 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { receiptsHandlers } from "../../../agent-server/receipts/handlers.ts";
 import type { Ledger } from "../../../agent-server/receipts/receipts.ts";
 import { dropTextIndex, facetTokens, textParts } from "../../../agent-server/receipts/text-index.ts";
 import type { Storage } from "../../../agent-server/storage/storage.ts";
@@ -148,6 +150,31 @@ describe("the text index", () => {
       .pluck()
       .all();
     expect(tables).toEqual(left.map((part) => `receipts_fts_${part}`));
+  });
+
+  it("that is far behind is completed in slices before a search of the contract, and such a search can be canceled", async () => {
+    fill(1_000, "word");
+    found({ query: "word" });
+    dropTextIndex(storage.db);
+    sql("UPDATE receipts_progress SET indexed_seq = 0");
+    const handlers = receiptsHandlers({ ledger: folder.host(() => time).ledger, emit: () => undefined });
+    const canceled = new AbortController();
+    const stopped = handlers["receipts.search"]({ query: "word", limit: 5 }, { owner: false, signal: canceled.signal });
+    canceled.abort();
+    await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+    const indexed = storage.db.prepare<[], number>("SELECT indexed_seq FROM receipts_progress").pluck();
+    const steps: (number | undefined)[] = [];
+    const answered = Promise.resolve(
+      handlers["receipts.search"]({ query: "word", limit: 5 }, { owner: false, signal: new AbortController().signal }),
+    );
+    let isDone = false;
+    void answered.then(() => (isDone = true));
+    while (!isDone) {
+      steps.push(indexed.get());
+      await setImmediate();
+    }
+    expect((await answered).items.map(({ actionName }) => actionName)).toEqual([999, 998, 997, 996, 995].map((index) => `word ${index}`));
+    expect(new Set(steps).size).toBeGreaterThan(5);
   });
 
   it("passes over a receipt whose entries were destroyed before they were indexed", () => {
