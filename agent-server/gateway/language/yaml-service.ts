@@ -2,6 +2,7 @@ import { trimEnd } from "../../contract/trim-end.ts";
 import type { CompletionList, Diagnostic, Hover, Position } from "vscode-languageserver/node";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { yamlDocumentsCache } from "yaml-language-server/out/src/languageservice/parser/yaml-documents.js";
+import { parseDocument } from "yaml";
 import { getLanguageService, type LanguageService } from "yaml-language-server/out/src/languageservice/yamlLanguageService.js";
 import type { SoulIssue } from "../../contract/soul.ts";
 import { isTooDeep } from "../../owner-file.ts";
@@ -44,9 +45,10 @@ export function forgetYaml(): void {
   yamlDocumentsCache.clear();
 }
 
-/** Characters, and aliases (`*name`): the service looks for the anchor of each through the whole text. */
-const mostCharacters = 200_000;
+/** Characters; aliases (`*name`), because the service looks for the anchor of each through the whole text; mistakes, which it explains one by one. */
+const mostCharacters = 100_000;
 const mostAliases = 100;
+const mostMistakes = 500;
 
 /** Why a document is not checked: it would block the host for seconds or minutes. Null for any other. */
 export function whyUnchecked(document: TextDocument): SoulIssue | null {
@@ -58,8 +60,19 @@ export function whyUnchecked(document: TextDocument): SoulIssue | null {
         ? "it is nested too deeply"
         : (text.match(/(?:^|[\s,[{:?-])\*[^\s,[\]{}]/gm)?.length ?? 0) > mostAliases
           ? "it has too many aliases"
-          : null;
+          : mistakesIn(text) > mostMistakes
+            ? "it has too many mistakes"
+            : null;
   return why === null ? null : { rule: "unchecked", severity: "critical", message: `Lancelot cannot read this file: ${why}.` };
+}
+
+function mistakesIn(text: string): number {
+  try {
+    return parseDocument(text, { prettyErrors: false, uniqueKeys: false }).errors.length;
+  } catch {
+    // The service says what it makes of it.
+    return 0;
+  }
 }
 
 /** The service's answer, or `otherwise`: it throws on some unfinished documents, such as a key without a name. */

@@ -104,7 +104,7 @@ export function plainForms(text: string): string[] {
     decoded,
     decoded.replace(/(["'`])\s*(?:[+.&]|\.\.|\|\|)\s*\1|(["'`])\s+\2/g, ""),
     decoded.replace(/\\[ \t]*\r?\n[ \t]*/g, ""),
-    decoded.replace(/(?<![ \t])[ \t]*\r?\n[ \t>*|#-]*/g, ""),
+    decoded.replace(/(?:(?<![ \t])[ \t]+)?\r?\n[ \t>*|#-]*/g, ""),
   ].filter((form) => form !== text);
 }
 

@@ -119,7 +119,7 @@ function wordsOf(parts: readonly string[]): Words {
   for (const clause of parts.flatMap((part) => part.split(clauseEnd))) {
     let rest = "";
     for (const raw of clause.normalize("NFKC").split(/\s+/)) {
-      const token = raw.replace(/^[^\p{L}\p{N}@$#/.~-]+|(?<![^\p{L}\p{N}/)+#*])[^\p{L}\p{N}/)+#*]+$/gu, "");
+      const token = raw.replace(/^[^\p{L}\p{N}@$#/.~-]+/u, "").replace(/(?<![^\p{L}\p{N}/)+#*])[^\p{L}\p{N}/)+#*]+$/u, "");
       all.add(token.toLowerCase());
       if (codeLike.test(token) && !cjk.test(token)) exact.add(trimEnd(token.toLowerCase(), ".,)"));
       else rest += ` ${raw}`;

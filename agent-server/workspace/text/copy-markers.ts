@@ -24,7 +24,8 @@ export function withoutSomeNumbers(lines: readonly string[]): string[] {
 }
 
 /** A line that represents omitted lines: three dots, alone or in a comment with text such as *existing code*. */
-const omission = /^(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*(?:\.\.\.|…)(?:\s*[([])?[\p{L}\s',.;:…-]*(?:[)\]][\s.…]*)?(?:\*\/\}?|(?<=--)>)?$/u;
+const omission =
+  /^(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*(?:\.\.\.|…)(?:\s*[([])?[\p{L}\s',.;:-]*(?:[)\]]\s*(?:\.\.\.\s*)?)?(?:…\s*)?(?:\*\/\}?|-->|(?<=--)>)?$/u;
 
 const maxOmission = 200;
 

@@ -12,7 +12,7 @@ const hidesExitCode = /[|;&`\n!]|\$\(|[<>]\(/;
  * reads "tests passed" on a proposed change.
  */
 export function runsTests(command: string, { parts, tags }: Pick<CommandJudgment, "parts" | "tags">): boolean {
-  const chain = command.replaceAll("&&", " ").replaceAll(/(?<!\d)\d*>&\d+/g, " ");
+  const chain = command.replaceAll("&&", " ").replaceAll(/(?:(?<!\d)\d+)?>&\d+/g, " ");
   if (hidesExitCode.test(chain)) return false;
   const isProgram = tags.some((tag) => tag === "test" || tag === "execute" || tag === "build");
   return parts.some(
