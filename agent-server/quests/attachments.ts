@@ -9,13 +9,18 @@ import { notice } from "./notices.ts";
 
 /** Further mentions in the same message are treated as text. */
 const maxMentions = 20;
+/** Mentions that are looked up: each costs a look at the disk. */
+const maxTried = 200;
 
 /** The existing files and folders of the workspace that the text mentions as `@path`. */
 export function findMentions(text: string, governance: Pick<Governance, "resolvePath">): string[] {
   const paths = new Set<string>();
+  const tried = new Set<string>();
   for (const match of text.matchAll(/(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"`]+))/g)) {
     const written = match[1] ?? trimEnd(match[2] ?? "", "),.;:!?");
-    if (written === "" || paths.size >= maxMentions) continue;
+    if (paths.size >= maxMentions || tried.size >= maxTried) break;
+    if (written === "" || tried.has(written)) continue;
+    tried.add(written);
     const resolved = governance.resolvePath(written);
     if (resolved.ok && resolved.inside && (resolved.type === "file" || resolved.type === "directory")) paths.add(resolved.display);
   }

@@ -3,6 +3,8 @@ import type { Governance } from "../governance/governance.ts";
 
 /** Files attached automatically per message. The model can read further ones itself. */
 const maxNamed = 5;
+/** Words of a message that are looked up as files: each costs a look at the disk. */
+const maxTried = 200;
 /** The distance (UTF-16 units) after the verb within which a file of the same sentence counts as requested. */
 const reach = 200;
 
@@ -33,7 +35,15 @@ const wellKnownFiles: readonly { word: RegExp; names: readonly string[] }[] = [
  */
 export function findNamedFiles(text: string, governance: Pick<Governance, "resolvePath">): string[] {
   const paths = new Set<string>();
+  const tried = new Map<string, boolean>();
   const add = (written: string): boolean => {
+    const known = tried.get(written);
+    if (known !== undefined || tried.size >= maxTried) return known ?? false;
+    const isFile = find(written);
+    tried.set(written, isFile);
+    return isFile;
+  };
+  const find = (written: string): boolean => {
     const resolved = governance.resolvePath(written);
     if (!resolved.ok || !resolved.inside || resolved.type !== "file" || resolved.sensitive === "secret") return false;
     if (paths.size < maxNamed) paths.add(resolved.display);

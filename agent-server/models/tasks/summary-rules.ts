@@ -14,7 +14,7 @@ interface Scored {
 const weighty =
   /(?<![\p{L}])(?:decided|decision|agreed|must|never|always|only|not|don't|cannot|should|because|therefore|so that|instead|error|fail(?:s|ed|ure)?|bug|broken|fixed|fix|cause[ds]?|risk|warning|todo|next|open|blocked|result|important|note|deadline|breaking|requires?|approved|rejected|changed|added|removed|entschieden|muss|nie|immer|nicht|weil|fehler|behoben|décidé|doit|jamais|erreur|corrigé|decidido|debe|nunca|corregido|deciso|deve|mai|errore|решено|нельзя|ошибка|исправлено)(?![\p{L}])/giu;
 const pathLike =
-  /(?<![\w@.-])(?:[\w@.-]{1,100}\/)+[\w.-]+|(?<![\w-])\b[\w-]{1,100}\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html|txt|lock)\b/g;
+  /(?<![\w@.-]|[\w@.-]\/)(?:[\w@.-]{1,100}\/)+[\w.-]+|(?<![\w-])\b[\w-]{1,100}\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|c|h|cpp|cs|php|json|ya?ml|toml|md|sql|sh|css|html|txt|lock)\b/g;
 
 /**
  * A summary of the text's own sentences: those that share most with the rest and contain facts (files, numbers, decisions), without repetition.

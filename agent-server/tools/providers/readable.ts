@@ -4,6 +4,8 @@ import TurndownService from "turndown";
 
 /** Most elements of a page that is parsed, because the time to parse grows with them. */
 const maxElements = 50_000;
+/** Elements within each other up to which the article is looked for: that takes time with the third power of it. */
+const maxDepth = 150;
 
 /**
  * The readable content of an HTML page as Markdown, without menus, scripts and forms. Links are absolute, images are
@@ -23,12 +25,24 @@ export function readable(html: string, url: string): { title: string | null; tex
   }
   const body = document.body.cloneNode(true);
   const few = document.querySelectorAll("*").length <= maxElements;
-  const article = few ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse() : null;
+  const article =
+    few && !isDeeperThan(document.documentElement, maxDepth)
+      ? new Readability(document, { maxElemsToParse: maxElements, charThreshold: 200 }).parse()
+      : null;
   const main = article?.content ? markdownOf(parseHTML(`<!doctype html><html><body>${article.content}</body></html>`).document.body) : "";
   const everything = few ? markdownOf(body) : (body.textContent ?? "").replaceAll(/[ \t]+/g, " ").replaceAll(/\n\s*\n+/g, "\n\n");
   // A short article was probably detected wrongly. Extra menus are better than missing content.
   const text = main.length >= everything.length / 4 ? main : everything;
   return { title: article?.title?.trim() || title, text: text.trim() };
+}
+
+function isDeeperThan(root: Element, depth: number): boolean {
+  let [level, within] = [[root], 0];
+  while (level.length > 0 && within <= depth) {
+    level = level.flatMap((element) => [...element.children]);
+    within += 1;
+  }
+  return within > depth;
 }
 
 /** Browsers move content before or without a body into it, but this parser does not. */

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { findMentions } from "../../../agent-server/quests/attachments.ts";
 import { findNamedFiles } from "../../../agent-server/quests/named-files.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
@@ -54,5 +55,21 @@ describe("files that a message asks to read", () => {
     for (let index = 0; index < 8; index += 1) writeFileSync(join(folders.workspace, `f${String(index)}.ts`), "");
     const named = Array.from({ length: 8 }, (_, index) => `f${String(index)}.ts`);
     expect(findNamedFiles(`Read ${named.join(", ")}`, host.governance)).toEqual(named.slice(0, 5));
+  });
+
+  it.each([
+    ["a message that says read a thousand times", "read .env ".repeat(1_000), 1],
+    ["a message of thousands of names", Array.from({ length: 3_000 }, (_, index) => `read x${String(index)}.ts`).join("\n"), 200],
+  ])("%s looks at the disk for few of them", (_, text, most) => {
+    const resolvePath = vi.fn(host.governance.resolvePath);
+    expect(findNamedFiles(text, { resolvePath })).toEqual([]);
+    expect(resolvePath.mock.calls.length).toBe(most);
+  });
+
+  it("mentions of thousands of names look at the disk for few of them", () => {
+    const resolvePath = vi.fn(host.governance.resolvePath);
+    const text = `@README.md ${Array.from({ length: 3_000 }, (_, index) => `@x${String(index)} @x0`).join(" ")}`;
+    expect(findMentions(text, { resolvePath })).toEqual(["README.md"]);
+    expect(resolvePath.mock.calls.length).toBe(200);
   });
 });
