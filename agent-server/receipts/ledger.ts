@@ -290,6 +290,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
     export: async (filter, signal) => {
       flush();
       await signer.sign();
+      const { questId, from, to } = filter;
+      if (filter.format !== "ledger") await catchUp({ questId, from, to, limit: 1 }, signal);
       const { keys } = await signer.facts();
       return exportReceipts({ db, dataDir, ledgerId, keys, now, search }, filter, signal);
     },

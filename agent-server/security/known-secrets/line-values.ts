@@ -14,7 +14,7 @@ const maxLine = 16_384;
 const fewLines = 20;
 
 const assignment =
-  /^(?:(?:export|set|setx|ENV|ARG|const|let|var)\s+|\$env:|-\s+|[{,]\s*)?["']?([A-Za-z_/@$.[][\w.$/:@[\]-]{0,200}?)["']?\s*(?:=>|:=|\+=|=|:(?=\s|$))(.*)$/;
+  /^(?:(?:export|set|setx|ENV|ARG|const|let|var)\s+|\$env:|-\s+|[{,]\s*)?["']?([A-Za-z_/@$.[][\w.$/:@[\]-]{0,200}?)["']?\s*(?:=>|:=|\+=|=|:(?=\s|$))(.*)$/s;
 const comment = /^(?:#+|\/\/|;+|--)\s*/;
 /** Files whose lines are fields between colons, with the secret last or second. */
 const secretLast = /pgpass|htdigest|htpasswd/;

@@ -4,7 +4,7 @@ import TurndownService from "turndown";
 
 /** Most elements of a page that is parsed, because the time to parse grows with them. */
 const maxElements = 50_000;
-/** Elements within each other up to which the article is looked for: that takes time with the third power of it. */
+/** Deepest nesting at which the article is searched for: the time of the search grows with the cube of the depth. */
 const maxDepth = 150;
 
 /**

@@ -47,7 +47,7 @@ function headings(text: string): OutlineEntry[] {
       continue;
     }
     if (fence !== null) continue;
-    const heading = /^ {0,3}(#{1,6})\s(.*)$/.exec(line);
+    const heading = /^ {0,3}(#{1,6})\s(.*)$/s.exec(line);
     const under = /^ {0,3}(=+|-{2,})\s*$/.exec((lines[index + 1] ?? "").slice(0, maxHeading));
     const level =
       heading?.[1]?.length ?? (under === null || line.trim() === "" || line.startsWith(" ") ? 0 : (under[1] ?? "").startsWith("=") ? 1 : 2);

@@ -71,8 +71,9 @@ export function linkTarget(href: string): LinkTarget | null {
 }
 
 /** Something in the text of a link that reads as the address of a page. */
+// Labels of at most 63 characters and at most 127 of them, as in DNS.
 const address =
-  /(?:([a-z][a-z\d+.-]{0,30}):\/\/)?(?:[^\s/@]{0,500}@)?((?:[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.){1,10}\p{L}{2,63})(?::\d+)?(?:[/?#]\S*)?/giu;
+  /(?:([a-z][a-z\d+.-]{0,30}):\/\/)?(?:[^\s/@]{0,500}@)?((?<![\p{L}\p{N}])(?:[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.){1,126}\p{L}{2,63})(?::\d+)?(?:[/?#]\S*)?/giu;
 
 /**
  * Where a link leads, when its text shows another address; null when the text shows none or the same. A file name is no address

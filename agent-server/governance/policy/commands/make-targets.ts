@@ -168,14 +168,14 @@ function parseMakefile(text: string): Makefile {
       for (const target of current) target.recipe.push(recipe);
       continue;
     }
-    const setting = /^\s*(?:export\s+|override\s+)*([\w.-]+)\s*([:+?]|::)?=(.*)$/.exec(line);
+    const setting = /^\s*(?:export\s+|override\s+)*([\w.-]+)\s*([:+?]|::)?=(.*)$/s.exec(line);
     if (setting?.[1] !== undefined) {
       variables.set(setting[1], (setting[3] ?? "").trimStart());
       // `:=` is expanded when make reads the file, the others on use.
       if (setting[2]?.startsWith(":") === true) computed.push(...callsIn(setting[3] ?? ""));
       continue;
     }
-    const made = /^\s*([\w.-]+)\s*!=(.*)$/.exec(line);
+    const made = /^\s*([\w.-]+)\s*!=(.*)$/s.exec(line);
     if (made !== null) computed.push((made[2] ?? "").trimStart());
     computed.push(...callsIn(line));
     const rule = /^([^\s#:=][^:=#]*):(?!=):?\s*([^;#]*)(?:;(.*))?/.exec(line);
