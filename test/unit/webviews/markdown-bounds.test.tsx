@@ -148,6 +148,7 @@ describe("a link whose text shows another address", () => {
     ["Sign in at https://ok.test now", "https://evil.test/", "evil.test"],
     ["https://ok.test", "https://ok.test.evil.test/", "ok.test.evil.test"],
     ["https://ok.test", "https://ok.test@evil.test/", "evil.test"],
+    [`https://${"a.".repeat(60)}ok.test`, "https://evil.test/", "evil.test"],
     ["click", "https://ok.test:pw@evil.test/", "evil.test"],
     ["https://o\u200bk.test", "https://evil.test/", "evil.test"],
     ["ｏｋ.test", "https://evil.test/", "evil.test"],

@@ -91,4 +91,9 @@ describe("an outline", () => {
     await expect(withEditor.outline("b.xyz", "x")).rejects.toThrow("b.xyz");
     await expect(outliner.outline("a.kt", "fun main() {}")).rejects.toMatchObject({ code: "unavailable" });
   });
+
+  it("finds headings of Markdown that ends its lines with carriage returns", async () => {
+    const { entries } = await outliner.outline("a.md", "# One\r\n\r\n## Two ##\r\ntext\r\n");
+    expect(entries.map(({ name }) => name)).toEqual(["One", "Two"]);
+  });
 });
