@@ -1,4 +1,4 @@
-import type { Intent, JobFacts, Mode } from "./governance.ts";
+import type { ActionMode, Intent, JobFacts } from "./governance.ts";
 import type { SoulScope } from "./soul.ts";
 
 /** Who wants an action: the model in a quest, the user by hand, or the host by its own rules. */
@@ -18,7 +18,7 @@ export interface ActionContext {
   readonly job?: JobFacts;
   /** A stricter soul for this action than the active one. It can only restrict: a scope that would widen the soul denies everything. */
   readonly soulScope?: SoulScope;
-  readonly mode: Mode;
+  readonly mode: ActionMode;
   /** Aborted when the user stops the action. */
   readonly signal: AbortSignal;
 }

@@ -21,8 +21,13 @@ export const capabilities = [
   "soul",
 ] as const;
 
-export const Mode = z.enum(["normal", "crusader"]);
+/** `plan`: nothing is changed until the owner approves a plan. `crusader`: workspace edits are applied at once. */
+export const Mode = z.enum(["normal", "plan", "crusader"]);
 export type Mode = z.infer<typeof Mode>;
+
+/** The mode of one action. `question`: the user asked something, so Lancelot looks and answers, and changes nothing. */
+export const ActionMode = z.enum([...Mode.options, "question"]);
+export type ActionMode = z.infer<typeof ActionMode>;
 
 /** How workspace edits reach the disk: proposed for review, or applied after a checkpoint. */
 export const Posture = z.enum(["supervised", "autonomous"]);
@@ -49,7 +54,7 @@ export const Intent = z.object({
   args: z.record(z.string(), z.unknown()),
   questId: Id.optional(),
   cwd: z.string().optional(),
-  mode: Mode.default("normal"),
+  mode: ActionMode.default("normal"),
   /** Set for actions of a scheduled job, which the soul's scheduling boundaries apply to. */
   job: JobFacts.optional(),
   /** A stricter soul than the active one decides, such as for a skill or a sub-task. */
@@ -194,7 +199,7 @@ export const governanceMethods = {
       action: z.string().min(1).max(100),
       args: z.record(z.string(), z.unknown()).default({}),
       cwd: z.string().max(4096).optional(),
-      mode: Mode.optional(),
+      mode: ActionMode.optional(),
       job: JobFacts.optional(),
     }),
     result: Decision,

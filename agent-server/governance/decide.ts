@@ -1,8 +1,9 @@
 import type { Tier } from "../contract/common.ts";
-import type { Decision, Intent, Mode, Posture, Rule } from "../contract/governance.ts";
+import type { ActionMode, Decision, Intent, Posture, Rule } from "../contract/governance.ts";
 import type { DecisionFacts, SoulSubject, TrustKey } from "./decision-facts.ts";
 import { askOwner, type PolicyFinding, rule } from "./policy/policy-finding.ts";
 import { assessPolicy } from "./policy/policy.ts";
+import type { Kind } from "./action-vocabulary.ts";
 import { type BaseTier, baseTier } from "./base-tiers.ts";
 
 export type { DecisionFacts } from "./decision-facts.ts";
@@ -10,7 +11,7 @@ export type { DecisionFacts } from "./decision-facts.ts";
 /** An intent with its policy finding. Two with the same `key` get the same decision. */
 export interface AssessedIntent {
   readonly intent: Intent;
-  readonly mode: Mode;
+  readonly mode: ActionMode;
   readonly trustKey: TrustKey;
   /** Null when the contract does not define the capability or action. */
   readonly known: KnownAction | null;
@@ -52,7 +53,7 @@ export function effectivePosture(facts: Pick<DecisionFacts, "posture" | "soul">)
 export function assessIntent(intent: Intent, facts: DecisionFacts): AssessedIntent {
   const { capability, action } = intent;
   const base = baseTier(capability, action);
-  const mode: Mode = intent.mode === "crusader" ? "crusader" : "normal";
+  const mode: ActionMode = intent.mode ?? "normal";
   if (base === null) return { intent, mode, trustKey: { capability, action, scope: "any" }, known: null, key: null };
   const finding = assessPolicy(intent, base, facts);
   const subject: SoulSubject = { kind: base.kind, capability, action, tags: [...base.tags, ...finding.tags] };
@@ -154,7 +155,34 @@ export function decideAssessed(assessed: AssessedIntent, facts: DecisionFacts): 
 const beyondThisMachine: ReadonlySet<string> = new Set(["web_ops", "connector", "vision_control"]);
 const sending: ReadonlySet<string> = new Set(["push", "clone", "deploy"]);
 
-function modeDenial({ intent }: AssessedIntent, base: BaseTier, facts: DecisionFacts): PolicyFinding["denial"] {
+/** What looks without changing anything that is kept, beside reads (T0). A command's changes of files are proposals. */
+const looks: Readonly<Record<"plan" | "question", ReadonlySet<Kind>>> = {
+  plan: new Set(["fetch_pages", "screenshot"]),
+  question: new Set(["fetch_pages", "screenshot", "see_screen", "run_commands", "build_and_test", "write_memory"]),
+};
+
+const lookOnly = {
+  plan: {
+    message: "Plan mode: nothing is changed until you approve the plan.",
+    alternatives: ["Look at what the plan needs, then present the plan.", "Name this action as a step of the plan."],
+  },
+  question: {
+    message: "Your message was read as a question, so nothing is changed.",
+    alternatives: ["Answer the question, and name this action as what you would do next.", askOwner],
+  },
+} as const;
+
+function lookOnlyDenial(mode: ActionMode, base: BaseTier): PolicyFinding["denial"] {
+  if (mode !== "plan" && mode !== "question") return null;
+  // Stopping an own background command changes nothing of the user's.
+  if (base.tier === "T0" || base.kind === "plan" || looks[mode].has(base.kind)) return null;
+  const { message, alternatives } = lookOnly[mode];
+  return { tier: base.tier, riskLevel: "low", rules: [rule(`mode.${mode}`, message, "mode")], alternatives: [...alternatives] };
+}
+
+function modeDenial({ intent, mode }: AssessedIntent, base: BaseTier, facts: DecisionFacts): PolicyFinding["denial"] {
+  const looking = lookOnlyDenial(mode, base);
+  if (looking !== null) return looking;
   if (facts.safeMode) {
     if (beyondThisMachine.has(intent.capability) || sending.has(intent.action)) {
       return {
@@ -214,7 +242,7 @@ function floor(earned: Tier, base: BaseTier): Tier {
   return earned === "T0" && changesFiles(base) ? "T1" : earned;
 }
 
-function allowRules(mode: Mode, { base, finding }: KnownAction, tier: Tier, facts: DecisionFacts): Rule[] {
+function allowRules(mode: ActionMode, { base, finding }: KnownAction, tier: Tier, facts: DecisionFacts): Rule[] {
   const rules: Rule[] = [rule(`tier.${tier}`, tierMessages[tier], "tier"), ...finding.notes];
   if (base.effect !== "write") return rules;
   if (mode === "crusader") {

@@ -44,6 +44,8 @@ export interface Run {
   prompts: number;
   /** True after the run produced text or called a tool. */
   answered: boolean;
+  /** True when the message that the run answers is a question: its actions only look. */
+  question: boolean;
   /** True after the model was asked to continue an answer that reached the length limit. */
   continuedAfterLimit: boolean;
 }
@@ -66,6 +68,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     calls: 0,
     prompts: 0,
     answered: false,
+    question: false,
     continuedAfterLimit: false,
   };
 }

@@ -114,7 +114,7 @@ async function makeCalls(
   const stops: { part: ToolPart; why: StopReason }[] = [];
   await runToolCalls(deps, message, calls, {
     run,
-    mode: quest.mode,
+    mode: run.question ? "question" : quest.mode,
     parentId,
     onStop: (part, why) => {
       stops.push({ part, why });

@@ -1,7 +1,7 @@
 import type { Message, PlanStep, ToolPart, WaitingFor } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
-import type { Mode } from "../contract/governance.ts";
+import type { ActionMode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
@@ -57,7 +57,7 @@ export type StopReason = "repeated" | "unanswered" | "prompts";
 
 export interface CallContext {
   run: Run;
-  mode: Mode;
+  mode: ActionMode;
   parentId: string;
   /** Called when the loop must stop: a call failed repeatedly, the task asked the user too often, or an approval request expired and the soul stops the task then. */
   onStop: (part: ToolPart, why: StopReason) => void;

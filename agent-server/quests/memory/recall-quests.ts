@@ -10,7 +10,7 @@ const shares = { head: 3_000, tail: 1_000 };
 export function recallQuests(store: Pick<QuestStore, "messages" | "quest" | "marker" | "addMessage">): RecallQuests {
   return {
     objective: (questId) => objectiveOf(store, questId),
-    mode: (questId) => store.quest(questId).mode,
+    mode: (questId) => (store.quest(questId).mode === "crusader" ? "crusader" : "normal"),
     marker: (questId) => store.marker(questId),
     warnOnce: (questId, text) => addNoticeOnce(store, questId, notice("warning", text, "show_log")),
   };
