@@ -5,6 +5,7 @@ import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCli, sampleWorkspace, until } from "../support/host/built-host.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
+import type { Script } from "../support/model-server/turn.ts";
 import { edits, said, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
 import { openWorkbench, type Workbench } from "../support/workbench/workbench.ts";
 
@@ -29,8 +30,17 @@ async function send(text: string): Promise<void> {
   await chat.locator("textarea").press("Enter");
 }
 
+/** Keeps the model at a point until a test has seen the state before it. */
+const held: { edits: Promise<void> | null; secondHalf: Promise<void> | null } = { edits: null, secondHalf: null };
+const script = twoFileScript();
+const heldScript: Script = async (request) => {
+  const turn = script(request);
+  if (turn.toolCalls?.[0]?.name === "edit_file") await held.edits;
+  return turn.text === said.proposed && held.secondHalf !== null ? { ...turn, secondHalf: held.secondHalf } : turn;
+};
+
 beforeAll(async () => {
-  server = await startModelServer({ script: twoFileScript({ delayMs: 60 }) });
+  server = await startModelServer({ script: heldScript });
   useModelServer(data, server.url("openai_compatible"));
   workbench = await openWorkbench({ own: true, workspace: workspace.path, settings: { "lancelot.dataFolder": data } });
 });
@@ -50,21 +60,20 @@ describe("a task, its review and its undo", () => {
   });
 
   it("streams text and shows tool cards while it works", async () => {
-    // Kept in the page: from here, a busy machine may see the whole text at once.
-    await chat.evaluate((whole) => {
-      const seen = new Set<number>();
-      Object.assign(window, { seenLengths: seen });
-      new MutationObserver(() => {
-        for (const { textContent } of document.querySelectorAll("p"))
-          if (textContent !== "" && whole.startsWith(textContent)) seen.add(textContent.length);
-      }).observe(document.body, { subtree: true, childList: true, characterData: true });
-    }, said.proposed);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held.secondHalf = promise;
     await send(task);
     await chat.getByText(said.first).first().waitFor();
     await workbench.shot("02-streaming");
+    await chat
+      .locator("p")
+      .filter({ hasText: new RegExp(`^${said.proposed.slice(0, 20)}`) })
+      .first()
+      .waitFor();
+    expect(await chat.getByText(said.proposed).count()).toBe(0);
+    held.secondHalf = null;
+    resolve();
     await chat.getByText(said.proposed).first().waitFor();
-    const lengths = await chat.evaluate(() => [...(window as unknown as { seenLengths: Set<number> }).seenLengths]);
-    expect(lengths.length, lengths.join(", ")).toBeGreaterThanOrEqual(3);
     expect(await chat.locator("details summary .tool-title").allInnerTexts()).toEqual(
       expect.arrayContaining([expect.stringContaining("src/duration.js"), expect.stringContaining("src/cart.js")]),
     );
@@ -147,11 +156,11 @@ describe("a task, its review and its undo", () => {
 describe("interruptions", () => {
   it("loses nothing when the window is reloaded in the middle of a task", async () => {
     await chat.getByTestId("new-task").click();
-    await send(`${task} (reload)`);
-    await chat.getByText(said.first).first().waitFor();
+    const release = await sendUntilEdits(`${task} (reload)`);
     await workbench.page.reload();
     await workbench.page.locator(".monaco-workbench").waitFor();
     await openChat();
+    release();
     await workbench.shot("08-reloaded");
     await continueIfInterrupted();
     await change("src/cart.js").waitFor();
@@ -162,11 +171,11 @@ describe("interruptions", () => {
 
   it("resumes after the host was killed in the middle of a task, and runs nothing twice", async () => {
     await chat.getByTestId("new-task").click();
-    await send(`${task} (kill)`);
-    await chat.getByText(said.first).first().waitFor();
+    const release = await sendUntilEdits(`${task} (kill)`);
     const [pid] = workbench.hostPids();
     expect(pid).toBeDefined();
     process.kill(pid ?? 0, "SIGKILL");
+    release();
     await until("another host has started", () => workbench.hostPids().some((other) => other !== pid));
     await resumeButton().waitFor();
     await workbench.shot("09-interrupted");
@@ -205,6 +214,20 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Sends a task whose model has read both files and holds its edits. @returns lets it go on */
+async function sendUntilEdits(text: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held.edits = promise;
+  const asked = server.requests.length + 2;
+  await send(text);
+  await chat.getByText(said.first).first().waitFor();
+  await server.requested(asked);
+  return () => {
+    held.edits = null;
+    resolve();
+  };
 }
 
 const resumeButton = (): Locator => chat.locator('[data-testid="resume"], [data-testid="notice:resume"]').last();

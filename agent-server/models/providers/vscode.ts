@@ -23,7 +23,8 @@ export function createEditorModels(displayName: string, ask: AskEditor): Provide
     const { available, items } = await ask("languageModels", {});
     if (!available)
       throw words("unavailable", "model", "This editor offers no language models to extensions. Choose another provider.", choose);
-    return items;
+    // Some extensions list an entry that only chooses among models: it has no window, and cannot answer.
+    return items.filter(({ maxInputTokens }) => maxInputTokens > 0);
   }
 
   async function modelOf(wanted: string) {

@@ -170,7 +170,8 @@ async function play(wire: Wire, turn: Turn, request: SeenRequest, response: Serv
   const isHalf = fault === "cut" || fault === "cut_clean" || fault === "hang_midway" || fault === "error_event";
   const sent = fault === "error_event" ? [...events.slice(0, half), wire.errorEvent()] : isHalf ? events.slice(0, half) : events;
   const delayMs = turn.delayMs ?? (fault === "slow" ? 50 : 0);
-  for (const event of sent) {
+  for (const [index, event] of sent.entries()) {
+    if (index === half) await turn.secondHalf;
     if (response.destroyed) return;
     if (delayMs > 0) await wait(delayMs);
     await write(response, Buffer.from(encode(event)), turn.chunkBytes);

@@ -55,6 +55,8 @@ export interface Turn {
   chunkBytes?: number;
   /** Milliseconds before each event. */
   delayMs?: number;
+  /** The second half of the events is sent when this resolves, so that a test can look at the first. */
+  secondHalf?: Promise<void>;
 }
 
 /** Tokens; input and output include the cached and the reasoning ones. */

@@ -35,14 +35,12 @@ export const edits = [
 ] as const;
 
 /** The script for the model server. Which turn it is follows from the conversation, so that a resumed quest goes on where it was. */
-export function twoFileScript(options: { delayMs?: number } = {}): (request: SeenRequest) => Turn {
-  const pace = options.delayMs === undefined ? {} : { delayMs: options.delayMs };
+export function twoFileScript(): (request: SeenRequest) => Turn {
   return ({ messages }) => {
     const calls = new Set(messages.flatMap((message) => message.toolCalls.map((call) => call.name)));
     const reviewed = messages.some((message) => message.role === "assistant" && message.text.includes(said.proposed));
     if (!calls.has("read_file"))
       return {
-        ...pace,
         thinking: said.thinking,
         text: said.first,
         toolCalls: [
@@ -50,8 +48,8 @@ export function twoFileScript(options: { delayMs?: number } = {}): (request: See
           { name: "read_file", args: { path: "src/cart.js" } },
         ],
       };
-    if (!calls.has("edit_file")) return { ...pace, toolCalls: edits.map((args) => ({ name: "edit_file", args })) };
-    return { ...pace, text: reviewed ? said.after : said.proposed };
+    if (!calls.has("edit_file")) return { toolCalls: edits.map((args) => ({ name: "edit_file", args })) };
+    return { text: reviewed ? said.after : said.proposed };
   };
 }
 

@@ -35,6 +35,12 @@ async function all(events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
 const signal = (): AbortSignal => new AbortController().signal;
 
 describe("a model of the editor", () => {
+  it("is not one that has no window", async () => {
+    const chooser = { ...copilot, model: "copilotcli/auto", maxInputTokens: 0 };
+    const { provider } = editor([], [chooser, copilot]);
+    expect((await provider.listModels()).map(({ model }) => model)).toEqual([copilot.model]);
+  });
+
   it("streams words and calls as they come, and counts as the editor does", async () => {
     const { provider, started, stopped } = editor([
       { parts: [{ type: "text", text: "I " }], end: null },
