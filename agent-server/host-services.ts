@@ -29,6 +29,7 @@ import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
+import { createReasoning, recallExperiences } from "./plans/plans.ts";
 import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
@@ -246,6 +247,10 @@ export function createHostServices(options: HostOptions, version: string) {
     canAsk: options.canAsk,
     questCost: usage.questCost,
     memory,
+    reason: createReasoning({
+      enabled: () => flags.enabled("DEEP_REASONING_LOOP"),
+      experiences: (request) => recallExperiences(memory, request),
+    }),
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),

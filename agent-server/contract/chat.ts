@@ -166,6 +166,20 @@ export const ToolPart = z.object({
 });
 export type ToolPart = z.infer<typeof ToolPart>;
 
+export const ReasoningPart = z.object({
+  type: z.literal("reasoning"),
+  strategy: z.string(),
+  risks: z.array(z.string()),
+  /** What the task needs and Lancelot cannot do, from `CAPABILITY GAP:` lines too. */
+  gaps: z.array(z.string()),
+  /** The model's own thinking, bounded; empty where the provider shows none. */
+  thinking: z.string(),
+  /** Experiences of earlier tasks that the model was given. */
+  experiences: z.int().min(0),
+  receiptId: Id.nullable(),
+});
+export type ReasoningPart = z.infer<typeof ReasoningPart>;
+
 export const Part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),
   z.object({ type: z.literal("thinking"), text: z.string() }),
@@ -173,6 +187,8 @@ export const Part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() }),
   z.object({ type: z.literal("file"), path: z.string() }),
   ToolPart,
+  /** The deep reasoning before a complex or risky request (requirement A5). The model reads it before it begins. */
+  ReasoningPart,
   /** A message of the product rather than the model: a fallback, a stop, or an error with the next step. */
   z.object({
     type: z.literal("notice"),

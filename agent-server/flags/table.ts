@@ -78,7 +78,11 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
       "Commands that run directly on this machine, as you, when no sandbox is available. Off: Lancelot refuses such commands. On: each command asks you first.",
   },
   COMPETITIVE_SCAN: { default: false, needs: ["MEMORY_VNEXT"], effect: null },
-  DEEP_REASONING_LOOP: { default: false, effect: null },
+  DEEP_REASONING_LOOP: {
+    default: false,
+    effect:
+      "Deep reasoning: before a complex or risky request, one call to the deep model thinks about strategy, risks and missing capabilities. Off: the work begins at once.",
+  },
   ANTHROPIC_OAUTH: {
     default: false,
     effect:

@@ -6,10 +6,13 @@ export interface TaskEnd {
   /** Tool names with their main argument. */
   readonly actions: readonly string[];
   readonly durationMs: number;
+  /** The strategy of the reasoning pass, and the capabilities that it missed; absent without one. */
+  readonly strategy?: string;
+  readonly gaps?: readonly string[];
 }
 
 /** Lengths of the parts of an experience and a summary (characters). */
-const bounds = { request: 300, action: 120, later: 160, answer: 400, actions: 12, laterRequests: 6 };
+const bounds = { request: 300, strategy: 300, gap: 120, gaps: 5, action: 120, later: 160, answer: 400, actions: 12, laterRequests: 6 };
 
 /** A text as one line of at most so many UTF-16 units, cut at a word boundary where possible. */
 export function shortLine(text: string, most: number): string {
@@ -35,14 +38,24 @@ function amount(count: number, word: string): string {
 
 /**
  * A task's result in a few plain lines: request, actions, outcome and duration. With `request` null
- * the owner's words are omitted, and only facts from the host remain.
+ * the words of the owner and the model are omitted, and only facts from the host remain.
  */
-export function experienceText({ outcome, actions, durationMs }: Omit<TaskEnd, "title">, request: string | null): string {
+export function experienceText(
+  { outcome, actions, durationMs, strategy = "", gaps = [] }: Omit<TaskEnd, "title">,
+  request: string | null,
+): string {
   const did = [...new Set(actions.map((action) => shortLine(action, bounds.action)))].filter((action) => action !== "");
   const more = did.length - bounds.actions;
   const shown = did.slice(0, bounds.actions).join(", ");
   return [
     request === null ? null : `Asked: ${shortLine(request, bounds.request)}`,
+    request === null || strategy === "" ? null : `Strategy: ${shortLine(strategy, bounds.strategy)}`,
+    request === null || gaps.length === 0
+      ? null
+      : `Missing: ${gaps
+          .slice(0, bounds.gaps)
+          .map((gap) => shortLine(gap, bounds.gap))
+          .join("; ")}`,
     did.length === 0 ? "Done without tools." : `Did: ${shown}${more > 0 ? ` and ${String(more)} more` : ""}.`,
     `Outcome: ${outcome}, after ${durationText(durationMs)}.`,
   ]

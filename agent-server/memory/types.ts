@@ -95,6 +95,8 @@ export interface Memory {
     outcome: "done" | "failed" | "cancelled";
     actions: readonly string[];
     durationMs: number;
+    strategy?: string;
+    gaps?: readonly string[];
   }): void;
   /** A task was deleted: deletes the data that was stored for it alone. */
   questDeleted(questId: string): void;

@@ -14,6 +14,18 @@ import { isOnThisMachine, type Target } from "./router/targets.ts";
 import type { Candidate } from "./provider-selection.ts";
 import { checkedAnswer, isStructured } from "./structured-output.ts";
 
+/** Tokens of an answer that a raised thinking budget leaves for the answer itself. */
+const answerReserve = 4_000;
+
+function thinkingOf(
+  { thinking, max_tokens }: Target["profile"],
+  request: ModelRequest,
+): { enabled: boolean; budgetTokens: number } | undefined {
+  if (thinking === undefined) return undefined;
+  const raised = Math.min(request.thinkingTokens ?? 0, (request.maxTokens ?? max_tokens) - answerReserve);
+  return { enabled: thinking.enabled, budgetTokens: Math.max(thinking.budget_tokens, raised) };
+}
+
 /** The quest, parent receipt and purpose of a call. */
 export interface CallContext {
   questId: string | null;
@@ -83,7 +95,6 @@ export function createCalls(deps: CallDeps) {
     request: ModelRequest,
     context: CallContext,
   ): Promise<AsyncIterable<ModelEvent>> {
-    const { thinking } = profile;
     const { config } = deps.rules();
     const onThisMachine = isOnThisMachine(candidate);
     const signal = AbortSignal.any([context.signal, deps.closing]);
@@ -104,7 +115,7 @@ export function createCalls(deps: CallDeps) {
           model: profile.model,
           maxTokens: request.maxTokens ?? profile.max_tokens,
           temperature: profile.temperature,
-          thinking: thinking === undefined ? undefined : { enabled: thinking.enabled, budgetTokens: thinking.budget_tokens },
+          thinking: thinkingOf(profile, request),
         },
         answer: {
           text: config.answer.max_characters,

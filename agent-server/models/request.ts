@@ -45,6 +45,8 @@ export interface ModelRequest {
   lane?: "fast" | "deep" | "cache";
   /** Tokens; the profile's limit by default. */
   maxTokens?: number;
+  /** At least so many tokens for thinking, where the profile thinks. */
+  thinkingTokens?: number;
   /** The answer must be JSON that matches this schema. Each provider has its own way to enforce it, and the answer is checked. */
   responseSchema?: { name: string; schema: Record<string, unknown> };
   /** The same for all requests with a common prefix (a quest), for providers that cache by key. */

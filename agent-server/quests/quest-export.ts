@@ -13,7 +13,7 @@ export function questToMarkdown(quest: Quest, messages: readonly Message[]): str
   for (const message of messages) {
     const blocks = message.parts.map(toBlock).filter((block) => block !== "");
     if (blocks.length === 0) continue;
-    const own = message.parts.every((part) => part.type === "notice");
+    const own = message.parts.every(({ type }) => type === "notice" || type === "reasoning");
     const name = message.role === "user" && !own ? "You" : "Lancelot";
     if (name !== speaker) sections.push(`## ${name}`);
     speaker = name;
@@ -26,6 +26,8 @@ function toBlock(part: Part): string {
   switch (part.type) {
     case "text":
       return part.text.trim();
+    case "reasoning":
+      return `<details><summary>Strategy</summary>\n\n${[part.strategy, ...part.risks, ...part.gaps].join("\n\n")}\n\n</details>`;
     case "thinking":
       return part.text.trim() === "" ? "" : `<details><summary>Thinking</summary>\n\n${part.text.trim()}\n\n</details>`;
     case "image":

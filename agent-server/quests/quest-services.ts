@@ -20,7 +20,7 @@ import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { recallQuests } from "./memory/recall-quests.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
-import type { Classify, RunLoop } from "./turn-deps.ts";
+import type { Classify, Reason, RunLoop } from "./turn-deps.ts";
 import { createUserMessages } from "./user-messages.ts";
 
 export interface QuestsDeps {
@@ -54,6 +54,8 @@ export interface QuestsDeps {
   memory?: Memory;
   /** Classifies a request; resolves to null when the classifier is off. Default: rules classify. */
   classify?: Classify;
+  /** The deep reasoning before complex requests. Default: none. */
+  reason?: Reason;
   /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
@@ -112,6 +114,7 @@ export function createQuestServices(deps: QuestsDeps) {
       ended: finishedQuestMemory.ended,
       runLoop: deps.runLoop,
       classify: deps.classify,
+      reason: deps.reason ?? null,
     },
     storage,
   );

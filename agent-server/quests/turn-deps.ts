@@ -5,7 +5,7 @@ import type { IntentResult } from "../contract/intent.ts";
 import type { Params } from "../contract/table.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { QuestRecall } from "../memory/memory.ts";
-import type { Models, TaskContext } from "../models/models.ts";
+import type { Models, Route, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
@@ -21,6 +21,9 @@ import type { QuestStore } from "./quest-store.ts";
 export type RunLoop = (deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void) => Promise<void>;
 
 export type Classify = (request: Params<"intent.classify">, context: TaskContext) => Promise<IntentResult | null>;
+
+/** Thinks about a request before its first step (A5), and stores the result in the conversation. */
+export type Reason = (deps: Pick<TurnDeps, "store" | "models" | "ledger" | "redactor">, run: Run, route: Route) => Promise<void>;
 
 /** Dependencies of the agentic loop. */
 export interface TurnDeps {
@@ -41,6 +44,8 @@ export interface TurnDeps {
   memoryCommands: OwnerMemoryCommands;
   /** Classifies a request; resolves to null when the classifier is off. Undefined: rules classify. */
   classify: Classify | undefined;
+  /** Null: no request is reasoned about first. */
+  reason: Reason | null;
   ledger: Ledger;
   redactor: Redactor;
   /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */

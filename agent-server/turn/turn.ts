@@ -155,6 +155,8 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
   if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
   if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
+  await deps.reason?.(deps, run, route);
+  signal.throwIfAborted();
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",

@@ -10,6 +10,7 @@ import { t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./chat-state.ts";
+import { ReasoningCard } from "./reasoning-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 type Notice = Extract<Part, { type: "notice" }>;
@@ -104,6 +105,8 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
           {part.path}
         </Button>
       );
+    case "reasoning":
+      return <ReasoningCard part={part} chat={chat} />;
     case "tool":
       return <ToolCard part={part} chat={chat} />;
     case "notice":
@@ -120,7 +123,7 @@ function isBlank({ open, parts }: Message): boolean {
 export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element | null {
   const { id, role, parts, open, createdAt, questId, answeredBy } = message.value;
   // A review outcome has the role `user`, but the user did not write it and cannot edit it.
-  const own = role === "user" && !(parts.length > 0 && parts.every((part) => part.type === "notice"));
+  const own = role === "user" && !(parts.length > 0 && parts.every(({ type }) => type === "notice" || type === "reasoning"));
   const last = parts.length - 1;
   if (isBlank(message.value)) return null;
   return (

@@ -55,7 +55,14 @@ export function createFinishedQuestMemory({ memory, service, store, storage, log
     // Marked first: a host that dies from here on loses proposals, and never repeats them.
     marks.set(questId, last.message.createdAt);
     const calls = messages.flatMap(({ message }) => message.parts.filter((part): part is ToolPart => part.type === "tool"));
-    memory.questEnded({ questId, title: quest.title, outcome, actions: actionsOf(calls), durationMs: durationOf(messages) });
+    memory.questEnded({
+      questId,
+      title: quest.title,
+      outcome,
+      actions: actionsOf(calls),
+      durationMs: durationOf(messages),
+      ...reasonedOf(messages),
+    });
     const to = service();
     if (!memory.proposes() || to === null) return;
     const actions = memoryActions(to, { actor: "system", quest: questId, parent: receiptId, mode: "normal", signal: closing.signal });
@@ -100,6 +107,12 @@ function actionsOf(calls: readonly ToolPart[]): string[] {
     .filter(({ tool, tier, status }) => tier !== null && tier !== "T0" && status === "success" && !tool.startsWith("memory_"))
     .map(({ title }) => title)
     .slice(0, maxActions);
+}
+
+/** What the reasoning pass of the task's last request said. */
+function reasonedOf(messages: readonly StoredMessage[]): { strategy?: string; gaps?: readonly string[] } {
+  const reasoned = messages.flatMap(({ message }) => message.parts.filter((part) => part.type === "reasoning")).at(-1);
+  return reasoned === undefined ? {} : { strategy: reasoned.strategy, gaps: reasoned.gaps };
 }
 
 function durationOf(messages: readonly StoredMessage[]): number {

@@ -38,7 +38,7 @@ describe("a model of the editor", () => {
   it("is not one that has no window", async () => {
     const chooser = { ...copilot, model: "copilotcli/auto", maxInputTokens: 0 };
     const { provider } = editor([], [chooser, copilot]);
-    expect((await provider.listModels()).map(({ model }) => model)).toEqual([copilot.model]);
+    expect((await provider.listModels(signal())).map(({ model }) => model)).toEqual([copilot.model]);
   });
 
   it("streams words and calls as they come, and counts as the editor does", async () => {
