@@ -25,6 +25,8 @@ import { createAgentHost } from "./host/agent-host.ts";
 import { type AgentHost } from "./host/agent-host-types.ts";
 import { registerConfiguration } from "./host/configuration.ts";
 import { registerStatus } from "./host/status.ts";
+import { registerParticipant } from "./participant/participant.ts";
+import { registerTools } from "./participant/tools.ts";
 import { registerKeepOrUndo } from "./review/keep-or-undo.ts";
 import { createDetails } from "./review/documents.ts";
 import { createReview } from "./review/review.ts";
@@ -82,6 +84,8 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     watchConfigProblems(host),
     registerFirstRun(context, host, log),
     registerSignInAnswer(host),
+    registerParticipant(host),
+    registerTools(host),
     registerCommands(
       chatCommands(host, chat, quests),
       modelCommands(host),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import { openChat, said, send } from "../support/workbench/chat.ts";
 import { type EditorFixture, openEditorFixture } from "../support/workbench/editor-fixture.ts";
 
-/** A model that another extension offers through the editor, as Copilot does, does a task of Lancelot's. */
+/** A model that another extension offers through the editor, as Copilot does, does a task of Lancelot's, also from the editor's chat. */
 describe("the editor's own models", () => {
   let fixture: EditorFixture;
   let chat: Frame;
@@ -23,5 +23,22 @@ describe("the editor's own models", () => {
     await chat.locator(".tool-title", { hasText: "List" }).waitFor();
     await chat.locator(".footer", { hasText: "Counter" }).waitFor();
     await fixture.workbench.shot("60-editor-model");
+  });
+
+  it("answer in the editor's own chat when the user writes to @lancelot", async () => {
+    const { page } = fixture.workbench;
+    await fixture.workbench.command("Chat: Open Chat");
+    const input = page.locator(".interactive-input-part .monaco-editor").first();
+    await input.waitFor();
+    await input.click();
+    await page.keyboard.type("@lancelot Count the files ");
+    await page.locator(".interactive-input-part .view-lines", { hasText: "Count the files" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await page.locator(".interactive-response", { hasText: "The editor's model saw package.json." }).first().waitFor();
+    await fixture.workbench.shot("61-participant");
+    // The window is shared with other files.
+    await page.keyboard.press("Control+Alt+B");
+    await page.locator(".part.auxiliarybar").waitFor({ state: "hidden" });
   });
 });
