@@ -140,14 +140,16 @@ export function createPipeline(deps: PipelineDeps): ExecutionPipeline {
     { result, expectations }: RanEffect<T>,
     { receiptId, tier, steps }: { receiptId: string; tier: Tier; steps: readonly OutcomeStep[] },
   ): Promise<void> {
+    const verify = action.verify ?? null;
+    // What an irreversible action did is confirmed before its receipt closes; the receipt says by what.
+    const confirmedBy = tier === "T3" ? { confirmedBy: confirmationOf(expectations.length > 0, verify !== null) } : {};
     const close = (): void => {
       ledger.close(receiptId, {
         status: result.failure === undefined ? "success" : "failure",
-        outputs: effect.outputs(result.outputs),
+        outputs: { ...effect.outputs(result.outputs), ...confirmedBy },
         ...(result.failure === undefined ? {} : { errorMessage: result.failure }),
       });
     };
-    const verify = action.verify ?? null;
     if (expectations.length === 0 && verify === null) return close();
     const verification: Verification = {
       receiptId,
@@ -250,4 +252,10 @@ function providerFacts({ provider, route }: Pick<Action<unknown>, "provider" | "
 /** True for the tiers before which earlier effects must be recorded and verified. */
 function isBounded(tier: Tier): boolean {
   return tier === "T2" || tier === "T3";
+}
+
+/** `result`: the provider's own report (an exit code, a status) is all there is to go by. */
+function confirmationOf(hasFiles: boolean, hasCheck: boolean): ("files" | "check" | "result")[] {
+  if (!hasFiles && !hasCheck) return ["result"];
+  return [...(hasFiles ? (["files"] as const) : []), ...(hasCheck ? (["check"] as const) : [])];
 }

@@ -247,6 +247,13 @@ describe("verification", () => {
     expect((await fixture.run("delete_file", { path: "a.txt" })).isError).toBe(false);
   });
 
+  it("of an irreversible action is named in its receipt", async () => {
+    open();
+    fixture.answer("allow_once");
+    const { receiptId } = await fixture.run("delete_file", { path: "a.txt" });
+    expect(fixture.ledger.get(receiptId ?? "")).toMatchObject({ riskTier: "T3", outputs: { confirmedBy: ["files"] } });
+  });
+
   it("of an irreversible action ends before its receipt closes", async () => {
     open();
     fixture.answer("allow_once");
