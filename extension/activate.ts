@@ -4,6 +4,7 @@ import type { HostState } from "../agent-server/contract/webview.ts";
 import { announceApprovals, approvalCommands } from "./commands/approvals.ts";
 import { exportCommands } from "./commands/export-receipts.ts";
 import { chatCommands, watchQuests } from "./commands/chat.ts";
+import { addContextCommands } from "./commands/add-context.ts";
 import { registerCommands } from "./commands/commands.ts";
 import { registerFirstRun } from "./commands/first-run.ts";
 import { hostCommands } from "./commands/host.ts";
@@ -21,6 +22,7 @@ import { soulCommands } from "./commands/soul.ts";
 import { taskModelCommands } from "./commands/task-model.ts";
 import { usageCommands } from "./commands/usage.ts";
 import { warRoomCommands } from "./commands/war-room.ts";
+import { registerFixAction } from "./editor/fix-action.ts";
 import { createAgentHost } from "./host/agent-host.ts";
 import { type AgentHost } from "./host/agent-host-types.ts";
 import { registerConfiguration } from "./host/configuration.ts";
@@ -86,8 +88,10 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     registerSignInAnswer(host),
     registerParticipant(host),
     registerTools(host),
+    registerFixAction(),
     registerCommands(
       chatCommands(host, chat, quests),
+      addContextCommands(chat),
       modelCommands(host),
       localModelCommands(host),
       taskModelCommands(host),

@@ -40,22 +40,32 @@ export function watchQuests(host: AgentHost, log: vscode.LogOutputChannel): Ques
   return { active: () => [...active.values()].toReversed(), dispose: () => vscode.Disposable.from(...registrations).dispose() };
 }
 
+/** A range of a document. */
+interface Place {
+  readonly document: vscode.TextDocument;
+  readonly range: vscode.Range;
+}
+
+/** The selection of the active editor; null without one. */
+function activePlace(): Place | null {
+  const editor = vscode.window.activeTextEditor;
+  return editor === undefined ? null : { document: editor.document, range: editor.selection };
+}
+
 /** Characters. The model reads longer texts in parts with a tool. */
 const maxSelection = 20_000;
 
 /** Commands that open the chat, start and stop tasks, and add code from the editor to the chat. */
 export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): Commands {
-  const compose = async (prompt: string) => {
-    const editor = vscode.window.activeTextEditor;
-    const path = editor === undefined ? null : pathOf(editor.document.uri);
-    if (editor === undefined || path === null) {
+  const compose = async (prompt: string, place: Place | null = activePlace()) => {
+    const path = place === null ? null : pathOf(place.document.uri);
+    if (place === null || path === null) {
       void vscode.window.showInformationMessage(vscode.l10n.t("Open a file in the workspace first."));
       return;
     }
-    const range = editor.selection.isEmpty
-      ? editor.document.lineAt(editor.selection.active.line).range
-      : new vscode.Range(editor.selection.start, editor.selection.end);
-    const selected = editor.document.getText(range);
+    const { document } = place;
+    const range = place.range.isEmpty ? document.lineAt(place.range.start.line).range : place.range;
+    const selected = document.getText(range);
     if (selected.length > maxSelection) {
       void vscode.window.showInformationMessage(
         vscode.l10n.t("That selection is too large for the chat. Mention the file with @ instead."),
@@ -64,7 +74,7 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
     }
     const fence = "`".repeat(Math.max(3, ...[...selected.matchAll(/`+/g)].map(([run]) => run.length + 1)));
     const where = vscode.l10n.t("{0}, lines {1}–{2}:", path, range.start.line + 1, range.end.line + 1);
-    await chat.show({ compose: `${prompt}${where}\n${fence}${editor.document.languageId}\n${selected}\n${fence}\n`, focus: true });
+    await chat.show({ compose: `${prompt}${where}\n${fence}${document.languageId}\n${selected}\n${fence}\n`, focus: true });
   };
 
   return {
@@ -96,19 +106,23 @@ export function chatCommands(host: AgentHost, chat: ChatView, quests: Quests): C
     },
     "lancelot.explainSelection": () => compose(`${vscode.l10n.t("Explain this code.")} `),
     "lancelot.addSelection": () => compose(""),
-    async "lancelot.fixProblem"() {
-      const editor = vscode.window.activeTextEditor;
-      if (editor === undefined) return;
-      const { selection } = editor;
+    async "lancelot.fixProblem"(uri, range) {
+      const place =
+        uri instanceof vscode.Uri && range instanceof vscode.Range
+          ? { document: await vscode.workspace.openTextDocument(uri), range }
+          : activePlace();
+      if (place === null) return;
       const problems = vscode.languages
-        .getDiagnostics(editor.document.uri)
-        .filter(({ range }) => range.intersection(selection) !== undefined || range.start.line === selection.active.line);
+        .getDiagnostics(place.document.uri)
+        .filter((problem) => problem.range.intersection(place.range) !== undefined || problem.range.start.line === place.range.end.line);
       if (problems.length === 0) {
         void vscode.window.showInformationMessage(vscode.l10n.t("VS Code shows no problem on this line."));
         return;
       }
-      const named = problems.map(({ message, range }) => `- ${vscode.l10n.t("line {0}: {1}", range.start.line + 1, message)}`).join("\n");
-      await compose(`${vscode.l10n.t("Fix this:")}\n${named}\n\n`);
+      const named = problems
+        .map((problem) => `- ${vscode.l10n.t("line {0}: {1}", problem.range.start.line + 1, problem.message)}`)
+        .join("\n");
+      await compose(`${vscode.l10n.t("Fix this:")}\n${named}\n\n`, place);
     },
   };
 }

@@ -12,6 +12,7 @@ export async function run(): Promise<void> {
   await import("./safeguards.ts");
   await import("./supervision.ts");
   await import("./symbols.ts");
+  await import("./fix-action.ts");
   await new Promise<void>((resolve, reject) => {
     mocha.run((failures) => (failures === 0 ? resolve() : reject(new Error(`${failures} tests failed`))));
   });
