@@ -26,6 +26,7 @@ import {
 } from "./security/security.ts";
 import { createClock, openStorage } from "./storage/storage.ts";
 import { runLoop } from "./turn/turn.ts";
+import { createClaimCheck } from "./plans/plans.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
@@ -249,6 +250,12 @@ export function createHostServices(options: HostOptions, version: string) {
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
+    checkClaims: createClaimCheck({
+      enabled: () => flags.enabled("CLAIM_VERIFICATION"),
+      ledger,
+      runsTests: (command, cwd) => governance.commandNeeds(command, cwd).tests,
+      readReport: () => null,
+    }),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log,
   });

@@ -11,6 +11,7 @@ import type { Log, Placeholders, Redactor, Sanitizer } from "../security/securit
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
+import type { ClaimCheck } from "./claim-check.ts";
 import { createContextService } from "./context/context-service.ts";
 import { createContextStore } from "./context/context-store.ts";
 import { createQuestContext } from "./context/quest-context.ts";
@@ -54,6 +55,8 @@ export interface QuestsDeps {
   memory?: Memory;
   /** Classifies a request; resolves to null when the classifier is off. Default: rules classify. */
   classify?: Classify;
+  /** Compares answers with what is recorded. Default: answers are not checked. */
+  checkClaims?: ClaimCheck;
   /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
@@ -112,6 +115,7 @@ export function createQuestServices(deps: QuestsDeps) {
       ended: finishedQuestMemory.ended,
       runLoop: deps.runLoop,
       classify: deps.classify,
+      checkClaims: deps.checkClaims ?? null,
     },
     storage,
   );

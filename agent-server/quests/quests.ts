@@ -27,6 +27,7 @@ export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
+export type { AnswerEvidence, ClaimCheck, ReportedAction } from "./claim-check.ts";
 export type { TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";

@@ -11,6 +11,7 @@ import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
+import type { ClaimCheck } from "./claim-check.ts";
 import type { OwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import type { QuestContext } from "./context/quest-context.ts";
 import type { Run } from "./quest-run.ts";
@@ -41,6 +42,8 @@ export interface TurnDeps {
   memoryCommands: OwnerMemoryCommands;
   /** Classifies a request; resolves to null when the classifier is off. Undefined: rules classify. */
   classify: Classify | undefined;
+  /** Compares answers with what is recorded; null where answers are not checked. */
+  checkClaims: ClaimCheck | null;
   ledger: Ledger;
   redactor: Redactor;
   /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */

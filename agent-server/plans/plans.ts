@@ -1,0 +1,1 @@
+export { createClaimCheck } from "./claims/claims.ts";
