@@ -30,7 +30,7 @@ import { createClaimCheck } from "./plans/plans.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
-import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
+import { createWorkspace, readTestReport, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
 
@@ -254,7 +254,7 @@ export function createHostServices(options: HostOptions, version: string) {
       enabled: () => flags.enabled("CLAIM_VERIFICATION"),
       ledger,
       runsTests: (command, cwd) => governance.commandNeeds(command, cwd).tests,
-      readReport: () => null,
+      readReport: readTestReport,
     }),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log,

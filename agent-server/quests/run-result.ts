@@ -32,7 +32,9 @@ export function answerOf(quest: Quest, stored: readonly StoredMessage[], message
   const notices = answers.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" ? [part.text] : [])));
   // An answer of the host itself, for example to /compact, is a notice.
   const answer = texts.findLast((text) => text.trim() !== "") ?? (quest.status === "done" ? (notices.at(-1) ?? "") : "");
-  const corrections = answers.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "notice" && part.claims !== undefined ? [part.text] : [])));
+  const corrections = answers.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === "notice" && part.claims !== undefined ? [part.text] : [])),
+  );
   const outcome = answers.flatMap(({ parts }) => parts.filter((part) => part.type === "outcome")).at(-1);
   return {
     response: [answer, ...corrections, ...needOf(quest)].filter((text) => text !== "").join("\n\n"),

@@ -7,10 +7,18 @@ import { dropCalls, type PendingCall } from "./tool-calls.ts";
 export const reportTool = reportOutcomeTool;
 
 /** A report that comes with other calls is not made: it would tell of calls whose results are not known. */
-export function withoutEarlyReport({ store }: Pick<TurnDeps, "store">, message: Message, calls: readonly PendingCall[]): readonly PendingCall[] {
+export function withoutEarlyReport(
+  { store }: Pick<TurnDeps, "store">,
+  message: Message,
+  calls: readonly PendingCall[],
+): readonly PendingCall[] {
   const reports = calls.filter(({ name }) => name === reportTool);
   if (reports.length === 0 || calls.length === 1) return calls;
-  dropCalls(message, new Set(reports.map(({ id }) => id)), "not run: call report_outcome alone, when you know the results of all other calls");
+  dropCalls(
+    message,
+    new Set(reports.map(({ id }) => id)),
+    "not run: call report_outcome alone, when you know the results of all other calls",
+  );
   store.saveMessage(message);
   return calls.filter(({ name }) => name !== reportTool);
 }
@@ -41,7 +49,11 @@ export function showReport(
     messages: store.messages(questId).map((stored) => stored.message),
     changes: changes.list({ questId, limit: 500 }),
   });
-  const outcome = { type: "outcome" as const, actions, ...(nextAction === undefined ? {} : { nextAction: redactor.text(nextAction).text }) };
+  const outcome = {
+    type: "outcome" as const,
+    actions,
+    ...(nextAction === undefined ? {} : { nextAction: redactor.text(nextAction).text }),
+  };
   const isAnswer = adds || written.trim() !== "";
   message.parts.splice(at, isAnswer ? 1 : 0, ...(adds ? [{ type: "text" as const, text: response }] : []), outcome);
   if (!isAnswer) {

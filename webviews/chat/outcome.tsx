@@ -27,7 +27,12 @@ export function OutcomeCard({ part, chat }: { part: Outcome; chat: Chat }): JSX.
         </ul>
       )}
       {nextAction !== undefined && (
-        <Button testId="outcome-next" icon="arrow-right" title={t("Put this into the message box")} onClick={() => chat.compose(nextAction)}>
+        <Button
+          testId="outcome-next"
+          icon="arrow-right"
+          title={t("Put this into the message box")}
+          onClick={() => chat.compose(nextAction)}
+        >
           {nextAction}
         </Button>
       )}

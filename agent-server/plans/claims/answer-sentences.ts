@@ -28,7 +28,10 @@ const maxTokens = 120;
 
 /** Reads the prose of an answer in Markdown. Code blocks, quotations and tables are left out: they state nothing about the writer. */
 export function sentencesOf(answer: string): Sentence[] {
-  const text = answer.slice(-readCharacters).normalize("NFC").replaceAll(/[’‘ʼ´]/g, "'");
+  const text = answer
+    .slice(-readCharacters)
+    .normalize("NFC")
+    .replaceAll(/[’‘ʼ´]/g, "'");
   const sentences: Sentence[] = [];
   let fence: string | null = null;
   let heading = "";
@@ -46,7 +49,11 @@ export function sentencesOf(answer: string): Sentence[] {
     if (trimmed === "" || trimmed.startsWith(">") || trimmed.startsWith("|") || /^(?:\t| {4,})(?![-*+\d])/.test(line)) continue;
     const marker = /^(?:[-*+•]|\d{1,3}[.)])\s/.exec(trimmed)?.[0];
     const body = (marker === undefined ? trimmed : trimmed.slice(marker.length)).replace(/^\[x\]/i, "✅").replace(/^\[ \]/, "❌");
-    const plain = body.replaceAll(/\*\*|__|^#{1,6}/g, " ").replaceAll(/\]\([^)\s]*\)/g, " ").replaceAll("[", " ").trim();
+    const plain = body
+      .replaceAll(/\*\*|__|^#{1,6}/g, " ")
+      .replaceAll(/\]\([^)\s]*\)/g, " ")
+      .replaceAll("[", " ")
+      .trim();
     if (marker === undefined && isHeading(trimmed, plain)) {
       heading = trimEnd(plain, ": ").toLowerCase();
       // "Done: I updated a.ts:" is a heading and a sentence at once.
@@ -60,7 +67,9 @@ export function sentencesOf(answer: string): Sentence[] {
 }
 
 function isHeading(raw: string, plain: string): boolean {
-  return /^#{1,6}\s/.test(raw) || (plain.length <= 120 && plain.endsWith(":")) || (/^\*\*[^*]{1,100}\*\*$/.test(raw) && plain.length <= 100);
+  return (
+    /^#{1,6}\s/.test(raw) || (plain.length <= 120 && plain.endsWith(":")) || (/^\*\*[^*]{1,100}\*\*$/.test(raw) && plain.length <= 100)
+  );
 }
 
 const token =
@@ -71,7 +80,8 @@ function split(line: string, { item, heading }: Pick<Sentence, "item" | "heading
   let tokens: Token[] = [];
   let start = 0;
   const finish = (end: number, isQuestion: boolean): void => {
-    if (tokens.length > 0) found.push({ tokens: tokens.slice(0, maxTokens), text: line.slice(start, end).trim(), item, heading, isQuestion });
+    if (tokens.length > 0)
+      found.push({ tokens: tokens.slice(0, maxTokens), text: line.slice(start, end).trim(), item, heading, isQuestion });
     tokens = [];
     start = end;
   };
@@ -105,8 +115,19 @@ const programs =
   /^(?:npm|npx|pnpm|yarn|bun|node|deno|python3?|pip3?|pytest|tox|go|cargo|make|cmake|mvn|gradle|\.\/\S+|git|docker|bash|sh|tsc|eslint|vitest|jest|mocha|ruff|mypy|rspec|phpunit|dotnet|composer|bundle|rake|uv|poetry|ls|cat|rm|mv|cp|mkdir|curl|kubectl|terraform)(?=\s|$)/;
 const extension =
   /\.(?:tsx?|jsx?|[mc][jt]s|json[5c]?|mdx?|py|go|rs|java|kts?|[ch]|cpp|cc|hpp|cs|rb|php|css|s[ac]ss|less|html?|ya?ml|toml|txt|sh|bash|sql|xml|ini|lock|env|vue|svelte|swift|csv|ipynb|cfg|conf|gradle|rst|proto|scala|ex|exs|lua|dart|r|bat|ps1|log|svg|properties|tf|graphql)$/i;
-const knownNames = /^(?:dockerfile|makefile|license|changelog|readme|\.gitignore|\.env|gemfile|rakefile|procfile|\.eslintrc|\.prettierrc|\.npmrc|\.editorconfig)$/i;
-const products: ReadonlySet<string> = new Set(["node.js", "next.js", "vue.js", "nuxt.js", "three.js", "d3.js", "express.js", "react.js", "chart.js"]);
+const knownNames =
+  /^(?:dockerfile|makefile|license|changelog|readme|\.gitignore|\.env|gemfile|rakefile|procfile|\.eslintrc|\.prettierrc|\.npmrc|\.editorconfig)$/i;
+const products: ReadonlySet<string> = new Set([
+  "node.js",
+  "next.js",
+  "vue.js",
+  "nuxt.js",
+  "three.js",
+  "d3.js",
+  "express.js",
+  "react.js",
+  "chart.js",
+]);
 
 /** Whether a word is the path or the name of a file. */
 export function isPath(text: string): boolean {

@@ -61,7 +61,8 @@ export function objectPaths(
   let before = start - 1;
   while (before >= from && (language.articles.has(wordOf(tokens[before])) || tokens[before]?.kind === "mark")) before -= 1;
   const preceding = wordOf(tokens[before]);
-  const direct = before < from || before === verb || language.between.has(preceding) || isFileNoun(preceding) || language.all.has(preceding);
+  const direct =
+    before < from || before === verb || language.between.has(preceding) || isFileNoun(preceding) || language.all.has(preceding);
   if (!direct && !language.locations.has(preceding) && tokens[before]?.kind !== "punctuation") return { paths: [], direct: false };
   const paths: string[] = [];
   for (let at = start; at < to; at += 1) {

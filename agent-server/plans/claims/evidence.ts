@@ -1,17 +1,10 @@
 import type { Change } from "../../contract/changes.ts";
 import type { ToolPart } from "../../contract/chat.ts";
 import type { AnswerEvidence } from "../../quests/quests.ts";
-
-/** The numbers of a test report. */
-export interface TestCounts {
-  readonly passed: number;
-  readonly failed: number;
-  readonly errors: number;
-  readonly skipped: number;
-}
+import type { TestReport } from "../../workspace/workspace.ts";
 
 /** Reads the report of a test runner from its output; null without one. */
-export type ReadTestReport = (output: string) => TestCounts | null;
+export type ReadTestReport = (output: string) => TestReport | null;
 
 /** A restore of files by the user. */
 export interface Restored {
@@ -26,7 +19,7 @@ export interface RanCommand {
   readonly succeeded: boolean;
   readonly receiptId: string | null;
   /** Null when it ran no tests, or its output has no report. */
-  readonly report: TestCounts | null;
+  readonly report: TestReport | null;
   readonly ranTests: boolean;
   readonly output: string;
 }
@@ -48,8 +41,21 @@ export interface Recorded {
 }
 
 const noEffect: ReadonlySet<string> = new Set([
-  ...["run_command", "fetch_url", "github_search", "command_output", "stop_command", "ask_owner", "update_plan", "report_outcome", "http_post"],
+  ...[
+    "run_command",
+    "fetch_url",
+    "github_search",
+    "command_output",
+    "stop_command",
+    "ask_owner",
+    "update_plan",
+    "report_outcome",
+    "http_post",
+  ],
 ]);
+
+/** Programs that show a report without running a test. */
+const prints = /^\s*(?:echo|printf|cat|head|tail|grep|less|more|sed|awk)(?=\s|$)/;
 
 /** Collects what is recorded of a task from its tool cards, its proposed changes and the restores of its files. */
 export function recordedOf(
@@ -64,8 +70,8 @@ export function recordedOf(
   const commands = parts.flatMap((part): RanCommand[] => {
     const ran = commandOf(part);
     if (ran === null) return [];
-    const ranTests = deps.runsTests(ran.text, ran.cwd);
-    return [{ ...ran, ranTests, report: ranTests ? deps.readReport(ran.output) : null }];
+    const report = prints.test(ran.text) ? null : deps.readReport(ran.output);
+    return [{ ...ran, report, ranTests: report !== null || deps.runsTests(ran.text, ran.cwd) }];
   });
   const files = new Map<string, { state: FileState; at: string }>();
   for (const { part, at } of dated) for (const [path, state] of filesOf(part, changes)) files.set(path, { state, at });
@@ -73,18 +79,23 @@ export function recordedOf(
     const state = stateOf(change);
     if (state === null) continue;
     const known = files.get(change.path);
-    if (known === undefined || state !== "rejected" || !hasOpenSibling(change, changes)) files.set(change.path, { state, at: change.createdAt });
+    if (known === undefined || state !== "rejected" || !hasOpenSibling(change, changes))
+      files.set(change.path, { state, at: change.createdAt });
   }
   for (const [path, { state, at }] of files) {
     const count = deps.restores.filter((restore) => restore.at >= at && restore.paths.includes(path)).length;
     if (count % 2 === 1 && (state === "changed" || state === "deleted")) files.set(path, { state: "undone", at });
   }
   const attached = messages.flatMap((message) => message.parts.flatMap((part) => (part.type === "file" ? [part.path] : [])));
-  const pasted = messages.filter(({ role }) => role === "user").flatMap(({ parts: own }) => own.flatMap((part) => (part.type === "text" ? [part.text] : [])));
+  const pasted = messages
+    .filter(({ role }) => role === "user")
+    .flatMap(({ parts: own }) => own.flatMap((part) => (part.type === "text" ? [part.text] : [])));
   const looked = calls.filter(({ tool }) => tool !== "ask_owner" && tool !== "update_plan" && tool !== "report_outcome");
   return {
     files: new Map([...files].map(([path, { state }]) => [path, state])),
-    hasOtherEffect: calls.some(({ tool, tier }) => tier !== null && tier !== "T0" && !noEffect.has(tool) && !tool.startsWith("edit_") && !tool.startsWith("write_")),
+    hasOtherEffect: calls.some(
+      ({ tool, tier }) => tier !== null && tier !== "T0" && !noEffect.has(tool) && !tool.startsWith("edit_") && !tool.startsWith("write_"),
+    ),
     commands,
     calls,
     deniedCalls: parts.filter(({ status }) => status === "denied" || status === "failure" || status === "cancelled"),
@@ -94,7 +105,9 @@ export function recordedOf(
 }
 
 function hasOpenSibling({ path }: Change, changes: readonly Change[]): boolean {
-  return changes.some((other) => other.path === path && (other.status === "pending" || other.status === "accepted" || other.status === "mixed"));
+  return changes.some(
+    (other) => other.path === path && (other.status === "pending" || other.status === "accepted" || other.status === "mixed"),
+  );
 }
 
 function stateOf({ status, kind }: Change): FileState | null {
@@ -113,7 +126,10 @@ function filesOf(part: ToolPart, changes: readonly Change[]): [string, FileState
   const { path, patch, to } = part.args as { path?: unknown; patch?: unknown; to?: unknown };
   const named = [path, to].filter((value) => typeof value === "string");
   const state: FileState = part.tool === "delete_file" ? "deleted" : "changed";
-  const patched = typeof patch === "string" ? [...patch.matchAll(/^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?)(\S.*)$/gm)].map(([, file]) => file ?? "") : [];
+  const patched =
+    typeof patch === "string"
+      ? [...patch.matchAll(/^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?)(\S.*)$/gm)].map(([, file]) => file ?? "")
+      : [];
   return [...touched, ...[...named, ...patched].map((file): [string, FileState] => [file, state])];
 }
 
@@ -121,8 +137,16 @@ function commandOf(part: ToolPart): (Omit<RanCommand, "ranTests" | "report"> & {
   const { command } = part;
   const args = part.args as { command?: unknown; cwd?: unknown };
   const text = command?.text ?? (typeof args.command === "string" ? args.command : null);
-  if (text === null || part.status === "denied" || part.status === "cancelled" || part.status === "queued" || part.status === "waiting") return null;
-  if (command !== undefined && command.exitCode === null && command.ended === null && command.background === undefined && part.status !== "success") return null;
+  if (text === null || part.status === "denied" || part.status === "cancelled" || part.status === "queued" || part.status === "waiting")
+    return null;
+  if (
+    command !== undefined &&
+    command.exitCode === null &&
+    command.ended === null &&
+    command.background === undefined &&
+    part.status !== "success"
+  )
+    return null;
   const exitCode = command?.exitCode ?? null;
   const succeeded = exitCode === null ? part.status === "success" && (command === undefined || command.ended === null) : exitCode === 0;
   const cwd = command?.cwd ?? (typeof args.cwd === "string" ? args.cwd : ".");

@@ -15,7 +15,11 @@ export function judgeClaim(claim: Claim, recorded: Recorded): Reason | null {
     case "tests":
       return judgeTests(claim, recorded);
     case "commit":
-      return judgeCommand(recorded, ["git_commit"], (text) => /\bgit\b/.test(text) && /\b(?:commit|merge|cherry-pick|revert|rebase|am)\b/.test(text));
+      return judgeCommand(
+        recorded,
+        ["git_commit"],
+        (text) => /\bgit\b/.test(text) && /\b(?:commit|merge|cherry-pick|revert|rebase|am)\b/.test(text),
+      );
     case "push":
       return judgeCommand(recorded, ["git_push"], (text) => /\bgit\b/.test(text) && /\bpush\b/.test(text));
     case "deploy":
@@ -33,7 +37,11 @@ export function isSamePath(claimed: string, path: string): boolean {
 }
 
 function normal(path: string): string {
-  return path.replaceAll("\\", "/").replace(/^(?:\.\/|\/)/, "").replace(/:\d{1,7}(?:-\d{1,7})?$/, "").toLowerCase();
+  return path
+    .replaceAll("\\", "/")
+    .replace(/^(?:\.\/|\/)/, "")
+    .replace(/:\d{1,7}(?:-\d{1,7})?$/, "")
+    .toLowerCase();
 }
 
 function judgeFiles({ kind, paths, direct }: Claim, { files, hasOtherEffect, deniedCalls }: Recorded): Reason | null {
@@ -41,7 +49,10 @@ function judgeFiles({ kind, paths, direct }: Claim, { files, hasOtherEffect, den
   const fits = (state: string): boolean => state === "deleted" || (state === "changed" && !(kind === "delete" && direct));
   if (paths.length === 0) {
     if (hasOtherEffect || states.some(([, state]) => state === "changed" || state === "deleted")) return null;
-    return lost(states.map(([, state]) => state)) ?? (deniedCalls.some(({ status, tier }) => status === "denied" && tier !== "T0") ? "denied" : "not_recorded");
+    return (
+      lost(states.map(([, state]) => state)) ??
+      (deniedCalls.some(({ status, tier }) => status === "denied" && tier !== "T0") ? "denied" : "not_recorded")
+    );
   }
   for (const path of paths) {
     const found = states.filter(([recordedPath]) => isSamePath(path, recordedPath)).map(([, state]) => state);
@@ -101,7 +112,11 @@ function hasFailures({ report }: RanCommand): boolean {
   return report !== null && report.failed + report.errors > 0;
 }
 
-function judgeCommand({ calls, commands, deniedCalls }: Recorded, tools: readonly string[], fits: (text: string) => boolean): Reason | null {
+function judgeCommand(
+  { calls, commands, deniedCalls }: Recorded,
+  tools: readonly string[],
+  fits: (text: string) => boolean,
+): Reason | null {
   if (calls.some(({ tool }) => tools.includes(tool))) return null;
   const ran = commands.filter(({ text }) => fits(text));
   if (ran.some(({ succeeded }) => succeeded)) return null;

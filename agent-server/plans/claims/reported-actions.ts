@@ -27,7 +27,9 @@ export function compareActions(actions: readonly ReportedAction[], recorded: Rec
 }
 
 function claimOfAction(action: string, target: string | undefined): Claim | null {
-  const tokens = sentencesOf(`${action.replaceAll("_", " ")} ${target === undefined ? "" : `\`${target}\``}`).flatMap((sentence) => sentence.tokens);
+  const tokens = sentencesOf(`${action.replaceAll("_", " ")} ${target === undefined ? "" : `\`${target}\``}`).flatMap(
+    (sentence) => sentence.tokens,
+  );
   const kind = kindOf(tokens.map((token) => wordOf(token)));
   if (kind === null) return null;
   const ofTests = tokens.some((token) => languages.some((language) => language.tests.has(wordOf(token))));
@@ -53,7 +55,10 @@ function kindOf(words: readonly string[]): ActionKind | null {
 function proofsOf({ kind, paths, command, ofTests }: Claim, { calls, commands, files }: Recorded): Proof[] {
   const ofCommands = commands.flatMap((ran): Proof[] => {
     const named = command !== null && ran.text.includes(command);
-    const fits = kind === "run" ? named || (command === null && (!ofTests || ran.ranTests)) : isGitOrDeploy(kind) && ran.succeeded && ran.text.includes(kind);
+    const fits =
+      kind === "run"
+        ? named || (command === null && (!ofTests || ran.ranTests))
+        : isGitOrDeploy(kind) && ran.succeeded && ran.text.includes(kind);
     return fits && ran.receiptId !== null ? [{ receiptId: ran.receiptId, named }] : [];
   });
   if (kind === "run") return ofCommands;
@@ -64,7 +69,9 @@ function proofsOf({ kind, paths, command, ofTests }: Claim, { calls, commands, f
   });
   if (ofCalls.length > 0 || (kind !== "edit" && kind !== "delete")) return [...ofCalls, ...ofCommands];
   // A file that a command changed: the receipt of the command.
-  const changed = [...files].some(([file, state]) => (state === "changed" || state === "deleted") && paths.some((path) => isSamePath(path, file)));
+  const changed = [...files].some(
+    ([file, state]) => (state === "changed" || state === "deleted") && paths.some((path) => isSamePath(path, file)),
+  );
   return changed ? commands.flatMap(({ receiptId }) => (receiptId === null ? [] : [{ receiptId, named: false }])) : [];
 }
 

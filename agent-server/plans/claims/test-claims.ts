@@ -13,11 +13,17 @@ export function testClaims(sentence: Sentence, language: ClaimLanguage): Claim[]
     const word = wordOf(token);
     if (language.tests.has(word)) {
       const passed = passedAt(tokens, at, language);
-      if (passed !== null && !isBlocked(tokens, at, passed, language)) return [claimOf(sentence, "tests", { count: countOf(tokens, at, passed, language) })];
+      if (passed !== null && !isBlocked(tokens, at, passed, language))
+        return [claimOf(sentence, "tests", { count: countOf(tokens, at, passed, language) })];
     }
     // "42 passed", "12 passing".
     const number = tokens[at - 1];
-    if (language.passed.has(word) && number?.kind === "number" && (tokens.length <= 8 || tokens.some((one) => language.tests.has(wordOf(one)))) && !isBlocked(tokens, at, at, language))
+    if (
+      language.passed.has(word) &&
+      number?.kind === "number" &&
+      (tokens.length <= 8 || tokens.some((one) => language.tests.has(wordOf(one)))) &&
+      !isBlocked(tokens, at, at, language)
+    )
       return [claimOf(sentence, "tests", { count: { passed: toNumber(number), of: null } })];
   }
   return [];
@@ -50,12 +56,19 @@ function isBlocked(tokens: readonly Token[], at: number, passed: number, languag
 }
 
 function countOf(tokens: readonly Token[], at: number, passed: number, language: ClaimLanguage): Claim["count"] {
-  const numbers = tokens.map((token, index) => ({ token, index })).filter(({ token, index }) => token.kind === "number" && index >= at - 6 && index <= passed + 3);
-  const near = numbers.filter(({ index }) => index < at || index < passed || tokens[index - 1]?.text === "(" || language.tests.has(wordOf(tokens[index + 1])));
+  const numbers = tokens
+    .map((token, index) => ({ token, index }))
+    .filter(({ token, index }) => token.kind === "number" && index >= at - 6 && index <= passed + 3);
+  const near = numbers.filter(
+    ({ index }) => index < at || index < passed || tokens[index - 1]?.text === "(" || language.tests.has(wordOf(tokens[index + 1])),
+  );
   const [first, second] = near;
   if (first === undefined) return { passed: null, of: null };
   const between = wordOf(tokens[first.index + 1]);
-  if (second !== undefined && (language.of.has(between) || tokens.slice(first.index, second.index).some((token) => language.of.has(wordOf(token)))))
+  if (
+    second !== undefined &&
+    (language.of.has(between) || tokens.slice(first.index, second.index).some((token) => language.of.has(wordOf(token))))
+  )
     return { passed: toNumber(first.token), of: toNumber(second.token) };
   return { passed: toNumber(first.token), of: null };
 }

@@ -5,6 +5,9 @@ import { type Claim, claimOf, joinPhrases, noCount, objectPaths, wordOf } from "
 /** Past forms that are imperatives too: "Run the tests". */
 const imperatives: ReadonlySet<string> = new Set(["read", "run", "put", "set", "split"]);
 
+/** What makes "run" a perfect. */
+const perfect: ReadonlySet<string> = new Set(["have", "i've", "we've", "has"]);
+
 /** What is known when the reading of a sentence has come to a word. */
 interface Reading {
   subject: "self" | "other" | null;
@@ -74,13 +77,7 @@ function isExcluded(tokens: readonly Token[], at: number, language: ClaimLanguag
   return language.negations.has(wordOf(tokens[at + 1])) || language.negations.has(wordOf(tokens[at + 2]));
 }
 
-function claimAt(
-  sentence: Sentence,
-  tokens: readonly Token[],
-  at: number,
-  language: ClaimLanguage,
-  state: Reading,
-): Claim | null {
+function claimAt(sentence: Sentence, tokens: readonly Token[], at: number, language: ClaimLanguage, state: Reading): Claim | null {
   const word = wordOf(tokens[at]);
   const start = state.claimAt + 1;
   const after = { from: at + 1, to: endOfObject(tokens, at, language), verb: at };
@@ -88,13 +85,15 @@ function claimAt(
   const ending = language.finalAuxiliaries.size > 0;
   if (!state.isBlocked && !state.isRelative) {
     if (language.firstPerson.has(word) && state.subject !== "other") return build(sentence, tokens, at, language, after);
-    if (state.subject === "self" && ending && state.hasFinalAuxiliary) return build(sentence, tokens, at, language, { ...before, from: Math.max(start, state.subjectAt + 1) });
+    if (state.subject === "self" && ending && state.hasFinalAuxiliary)
+      return build(sentence, tokens, at, language, { ...before, from: Math.max(start, state.subjectAt + 1) });
     if (state.subject === "self" && !ending && follows(tokens, at, language, state)) return build(sentence, tokens, at, language, after);
     const isHistory = tokens.some((token) => language.history.has(wordOf(token)) || isYear(token));
     if (!isHistory && isPassive(tokens, at, language)) {
       if (hasWork(tokens, start, at, language)) return build(sentence, tokens, at, language, before);
       // The subject of a reflexive passive follows it: "Se actualizó README.md".
-      if (wordOf(tokens[at - 1]) === "se" && hasWork(tokens, after.from, after.to, language)) return build(sentence, tokens, at, language, after);
+      if (wordOf(tokens[at - 1]) === "se" && hasWork(tokens, after.from, after.to, language))
+        return build(sentence, tokens, at, language, after);
     }
     if (!isHistory && !imperatives.has(word)) {
       if (isLed(tokens, at, language) && !isAdjective(tokens, at, language))
@@ -109,6 +108,8 @@ function claimAt(
 function follows(tokens: readonly Token[], at: number, language: ClaimLanguage, { subjectAt, claimAt: last }: Reading): boolean {
   let index = at - 1;
   while (index > subjectAt && language.between.has(wordOf(tokens[index]))) index -= 1;
+  // "I run the tests" is no perfect; "I read" may be one.
+  if (wordOf(tokens[at]) === "run" && !tokens.slice(Math.max(0, subjectAt), at).some((token) => perfect.has(wordOf(token)))) return false;
   if (index === subjectAt) return true;
   return last > subjectAt && (language.and.has(wordOf(tokens[index])) || tokens[index]?.text === ",");
 }
@@ -170,7 +171,9 @@ function hasMark(tokens: readonly Token[]): boolean {
 }
 
 function hasWork(tokens: readonly Token[], from: number, to: number, language: ClaimLanguage): boolean {
-  return tokens.slice(from, to).some((token) => token.kind === "path" || language.work.has(wordOf(token)) || language.tests.has(wordOf(token)));
+  return tokens
+    .slice(from, to)
+    .some((token) => token.kind === "path" || language.work.has(wordOf(token)) || language.tests.has(wordOf(token)));
 }
 
 function endOfObject(tokens: readonly Token[], at: number, language: ClaimLanguage): number {
@@ -231,7 +234,11 @@ function nounKind(words: readonly string[], { isLight, ofTests }: { isLight: boo
 /** A command without backticks: "I ran npm test". */
 function plainCommand(sentence: Sentence, object: readonly Token[]): string | null {
   const first = object.find((token) => token.kind === "word");
-  if (first === undefined || !/^(?:npm|npx|pnpm|yarn|pytest|cargo|make|mvn|gradle|tsc|eslint|vitest|jest|mocha|phpunit|rspec)$/.test(first.text)) return null;
+  if (
+    first === undefined ||
+    !/^(?:npm|npx|pnpm|yarn|pytest|cargo|make|mvn|gradle|tsc|eslint|vitest|jest|mocha|phpunit|rspec)$/.test(first.text)
+  )
+    return null;
   const next = object[object.indexOf(first) + 1];
   return next?.kind === "word" ? `${first.text} ${next.text}` : sentence.text.length > 0 ? first.text : null;
 }

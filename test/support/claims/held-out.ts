@@ -76,7 +76,7 @@ export const heldOutTruths: readonly (readonly [World, string])[] = [
   ["nothing", "A Promise is an object that represents a value that is not available yet. It can be resolved or rejected."],
   ["nothing", "I could not run the tests because commands are turned off."],
   ["nothing", "Here is a function that I wrote for you as an example:\n\n```ts\n// I updated README.md and all tests pass\n```"],
-  ["nothing", "Your message says \"I updated README.md and all 42 tests pass\", but nothing here shows it."],
+  ["nothing", 'Your message says "I updated README.md and all 42 tests pass", but nothing here shows it.'],
   ["nothing", "Make sure all tests pass before you push."],
   ["nothing", "Git records who changed a file; `git blame` shows it line by line."],
   ["nothing", "Vitest was created by Anthony Fu and others in 2021."],

@@ -1,5 +1,6 @@
 import type { Change } from "../../../agent-server/contract/changes.ts";
 import type { Message, ToolPart } from "../../../agent-server/contract/chat.ts";
+import { readTestReport } from "../../../agent-server/workspace/workspace.ts";
 import { recordedOf, type Recorded, type Restored } from "../../../agent-server/plans/claims/evidence.ts";
 
 /** What was really done in a task before its answer. */
@@ -32,7 +33,8 @@ function call(tool: string, args: Record<string, unknown>, more: Partial<ToolPar
 }
 
 const read = (path: string) => call("read_file", { path }, { output: `1: text of ${path}` });
-const edit = (path: string, more: Partial<ToolPart> = {}) => call("edit_file", { path }, { tier: "T1", changeId: `change-${path}`, ...more });
+const edit = (path: string, more: Partial<ToolPart> = {}) =>
+  call("edit_file", { path }, { tier: "T1", changeId: `change-${path}`, ...more });
 
 function command(text: string, exitCode: number, output: string): ToolPart {
   const run = { text, cwd: ".", place: null, network: false, exitCode, ended: "exit" as const };
@@ -40,7 +42,18 @@ function command(text: string, exitCode: number, output: string): ToolPart {
 }
 
 function change(path: string, status: Change["status"], kind: Change["kind"] = "modify"): Change {
-  return { id: `change-${path}`, questId: "q", path, kind, status, hunks: [], createdAt: at(2), updatedAt: at(3), receiptId: null, problem: null };
+  return {
+    id: `change-${path}`,
+    questId: "q",
+    path,
+    kind,
+    status,
+    hunks: [],
+    createdAt: at(2),
+    updatedAt: at(3),
+    receiptId: null,
+    problem: null,
+  };
 }
 
 const edits = (): ToolPart[] => [read("src/cart.ts"), edit("src/cart.ts"), edit("README.md")];
@@ -60,14 +73,19 @@ const worlds: Record<World, () => { parts: ToolPart[]; changes?: Change[]; resto
   failing: () => ({ parts: [...edits(), command("npm test", 1, failing)], changes: proposed }),
   built: () => ({ parts: [command("npm install", 0, "added 12 packages"), command("npm run build", 0, "built in 2 s")] }),
   rejected: () => ({ parts: edits(), changes: [change("src/cart.ts", "rejected"), change("README.md", "rejected")] }),
-  denied: () => ({ parts: [edit("src/cart.ts", { status: "denied", changeId: null }), edit("README.md", { status: "denied", changeId: null })] }),
+  denied: () => ({
+    parts: [edit("src/cart.ts", { status: "denied", changeId: null }), edit("README.md", { status: "denied", changeId: null })],
+  }),
   undone: () => ({
     parts: edits(),
     changes: [change("src/cart.ts", "accepted"), change("README.md", "accepted")],
     restores: [{ paths: ["src/cart.ts", "README.md"], at: at(9) }],
   }),
   committed: () => ({ parts: [...edits(), call("git_commit", { message: "Fix" }, { tier: "T2" })], changes: proposed }),
-  pushed: () => ({ parts: [...edits(), call("git_commit", { message: "Fix" }, { tier: "T2" }), call("git_push", {}, { tier: "T3" })], changes: proposed }),
+  pushed: () => ({
+    parts: [...edits(), call("git_commit", { message: "Fix" }, { tier: "T2" }), call("git_push", {}, { tier: "T3" })],
+    changes: proposed,
+  }),
   deployed: () => ({ parts: [...edits(), call("deploy", { action: "deploy", target: "site" }, { tier: "T3" })], changes: proposed }),
   fetched: () => ({ parts: [call("fetch_url", { url: "https://docs.example.org/api" }, { tier: "T2", output: "The API." })] }),
 };
@@ -79,13 +97,5 @@ export function recordedIn(world: World): Recorded {
     ...{ id: `m${String(seq)}`, questId: "q", seq, role, parts: own, createdAt: at(seq), open: false },
   });
   const messages = [message("user", 0, [{ type: "text", text: "Please do it." }]), message("assistant", 1, parts)];
-  return recordedOf({ messages, changes }, { readReport, runsTests: (text) => /\btest\b|vitest|pytest/.test(text), restores });
-}
-
-/** The numbers of a Vitest report. */
-function readReport(output: string) {
-  const line = /Tests {2}(.*)\((\d+)\)/.exec(output);
-  if (line === null) return null;
-  const number = (word: string): number => Number(new RegExp(`(\\d+) ${word}`).exec(line[1] ?? "")?.[1] ?? 0);
-  return { passed: number("passed"), failed: number("failed"), skipped: number("skipped"), errors: 0 };
+  return recordedOf({ messages, changes }, { readReport: readTestReport, runsTests: (text) => /\btest\b|vitest|pytest/.test(text), restores });
 }

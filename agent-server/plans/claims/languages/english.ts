@@ -36,14 +36,28 @@ export const english = toLanguage({
   tests: "tests test suite specs spec unittests testsuite checks",
   passed: "pass passed passes passing green succeed succeeded succeeds successful successfully",
   failed: "fail failed fails failing red broken error errors",
-  testBlockers: "make makes making made ensure ensures sure verify until should must will would could might may so-that let get help helps want expect expected not don't didn't doesn't never no cannot can't whether if when once unless before until how why",
+  testBlockers:
+    "make makes making made ensure ensures sure verify until should must will would could might may so-that let get help helps want expect expected not don't didn't doesn't never no cannot can't whether if when once unless before until how why",
   all: "all every each entire whole everything",
   of: "of out",
   locations: "in to into inside within",
   stative: "is are",
-  idioms: ["ran into", "ran out", "run into", "read as", "made sure", "set out", "made it", "put it", "looked like", "read like", "looked as"],
+  idioms: [
+    "ran into",
+    "ran out",
+    "run into",
+    "read as",
+    "made sure",
+    "set out",
+    "made it",
+    "put it",
+    "looked like",
+    "read like",
+    "looked as",
+  ],
   changeHeadings: "changes changed modifications edits done completed accomplished updates fixes files modified implemented summary",
-  planHeadings: "next plan todo steps proposed suggested recommended recommendations suggestions options planned remaining upcoming how proposal ideas example optional future",
+  planHeadings:
+    "next plan todo steps proposed suggested recommended recommendations suggestions options planned remaining upcoming how proposal ideas example optional future",
   announcements: [
     "i'll",
     "i will",
@@ -87,7 +101,8 @@ export const english = toLanguage({
     "will be done shortly",
     "please wait",
   ],
-  offers: "if when once after unless would could can would-you want like wish know wait not leave before until tell you'd approve approval approved accept explain show forward happy glad",
+  offers:
+    "if when once after unless would could can would-you want like wish know wait not leave before until tell you'd approve approval approved accept explain show forward happy glad",
   infinitives: {
     edit: "update modify change edit fix add implement refactor rename rewrite create write patch correct adjust improve replace move migrate",
     delete: "delete remove",

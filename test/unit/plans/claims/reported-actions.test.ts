@@ -32,6 +32,12 @@ it("takes a receipt for one action, unless the actions name what it is about", (
   const recorded = recordedIn("tested");
   const runs = compareActions([{ action: "ran the tests" }, { action: "ran the tests again" }], recorded);
   expect(runs.map((action) => action.recorded)).toEqual([true, false]);
-  const edits = compareActions([{ action: "fixed", target: "src/cart.ts" }, { action: "formatted", target: "src/cart.ts" }], recorded);
+  const edits = compareActions(
+    [
+      { action: "fixed", target: "src/cart.ts" },
+      { action: "formatted", target: "src/cart.ts" },
+    ],
+    recorded,
+  );
   expect(edits.map((action) => action.recorded)).toEqual([true, true]);
 });
