@@ -101,7 +101,7 @@ function split(line: string, { item, heading }: Pick<Sentence, "item" | "heading
       const elided = elision.exec(bare)?.[0] ?? "";
       if (elided !== "") add("word", elided.toLowerCase(), elided.length);
       if (bare !== elided) for (const [kind, text] of wordKinds(bare.slice(elided.length))) add(kind, text, bare.length);
-      if (/\.$/.test(raw)) finish(from + raw.length, false);
+      if (raw.endsWith(".")) finish(from + raw.length, false);
     }
   }
   finish(line.length, false);

@@ -29,7 +29,7 @@ function call(tool: string, args: Record<string, unknown>, more: Partial<ToolPar
   return {
     ...{ type: "tool", callId: id, tool, args, title: `${tool} ${JSON.stringify(args)}`, status: "success", tier: "T0", verdict: "allow" },
     ...{ rules: [], output: "ok", durationMs: 1, receiptId: `r${id}`, approvalId: null, changeId: null, ...more },
-  } as ToolPart;
+  };
 }
 
 const read = (path: string) => call("read_file", { path }, { output: `1: text of ${path}` });
