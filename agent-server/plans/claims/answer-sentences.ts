@@ -35,7 +35,7 @@ export function sentencesOf(answer: string): Sentence[] {
   const sentences: Sentence[] = [];
   let fence: string | null = null;
   let heading = "";
-  for (const line of text.split("\n")) {
+  for (const line of joinWrapped(text.split("\n"))) {
     const trimmed = line.trim();
     const opening = /^(?:```|~~~)/.exec(trimmed)?.[0];
     if (fence !== null) {
@@ -64,6 +64,23 @@ export function sentencesOf(answer: string): Sentence[] {
     sentences.push(...split(plain, { item: marker !== undefined, heading }));
   }
   return sentences;
+}
+
+/** Joins the lines of a paragraph that was wrapped inside a sentence. Lines of code blocks may be joined, too: they are not read. */
+function joinWrapped(lines: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const line of lines) {
+    const previous = joined.at(-1);
+    const continues =
+      previous !== undefined &&
+      /^\s{0,3}[\p{Ll}(`]/u.test(line) &&
+      /[\p{L}\p{N},)`]$/u.test(previous) &&
+      !/^\s*(?:```|~~~|#|>)/.test(previous) &&
+      !/^\s*```/.test(line);
+    if (continues) joined[joined.length - 1] = `${previous} ${line.trim()}`;
+    else joined.push(line);
+  }
+  return joined;
 }
 
 function isHeading(raw: string, plain: string): boolean {

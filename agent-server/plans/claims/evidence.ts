@@ -91,11 +91,18 @@ export function recordedOf(
     .filter(({ role }) => role === "user")
     .flatMap(({ parts: own }) => own.flatMap((part) => (part.type === "text" ? [part.text] : [])));
   const looked = calls.filter(({ tool }) => tool !== "ask_owner" && tool !== "update_plan" && tool !== "report_outcome");
+  // The host ran a memory command in a message of the user.
+  const ranMemoryCommand = messages.some((message) =>
+    message.parts.some((part) => part.type === "notice" && part.action === "open_memory"),
+  );
   return {
     files: new Map([...files].map(([path, { state }]) => [path, state])),
-    hasOtherEffect: calls.some(
-      ({ tool, tier }) => tier !== null && tier !== "T0" && !noEffect.has(tool) && !tool.startsWith("edit_") && !tool.startsWith("write_"),
-    ),
+    hasOtherEffect:
+      ranMemoryCommand ||
+      calls.some(
+        ({ tool, tier }) =>
+          tier !== null && tier !== "T0" && !noEffect.has(tool) && !tool.startsWith("edit_") && !tool.startsWith("write_"),
+      ),
     commands,
     calls,
     deniedCalls: parts.filter(({ status }) => status === "denied" || status === "failure" || status === "cancelled"),

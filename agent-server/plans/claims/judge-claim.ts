@@ -124,12 +124,16 @@ function judgeCommand(
   return deniedCalls.some(({ tool, status }) => tools.includes(tool) && status === "denied") ? "denied" : "not_recorded";
 }
 
+/** Files that the host puts into the prompt itself. */
+const instructions = /(?:^|\/)(?:AGENTS|CLAUDE|GEMINI|USER|RULES|MEMORY_SUMMARY|LANCELOT|copilot-instructions)\.md$/i;
+
 function judgeRead({ paths, url }: Claim, { seen, hasLooked, calls }: Recorded): Reason | null {
   if (url !== null) {
     const host = /^https?:\/\/([^/?#]+)/.exec(url)?.[1] ?? url;
     const fetched = calls.some(({ tool, args }) => tool !== "ask_owner" && JSON.stringify(args).includes(host));
     return fetched ? null : "not_recorded";
   }
+  if (paths.length > 0 && paths.every((path) => instructions.test(path))) return null;
   if (!hasLooked) return "not_recorded";
   const missing = paths.find((path) => !seen.some((text) => text.toLowerCase().includes(normal(path))));
   return missing === undefined ? null : "not_recorded";

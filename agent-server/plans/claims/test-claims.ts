@@ -34,7 +34,7 @@ function passedAt(tokens: readonly Token[], at: number, language: ClaimLanguage)
   for (let index = at + 1; index <= at + reach && index < tokens.length; index += 1) {
     const word = wordOf(tokens[index]);
     if (language.failed.has(word) || language.negations.has(word) || language.testBlockers.has(word)) return null;
-    if (language.but.has(word)) return null;
+    if (language.but.has(word) || language.relatives.has(word)) return null;
     if (!language.passed.has(word)) continue;
     return isTransitive(tokens[index + 1], language) ? null : index;
   }

@@ -2,8 +2,13 @@ import type { ActionKind, ClaimLanguage } from "./claim-language.ts";
 import type { Sentence, Token } from "./answer-sentences.ts";
 import { type Claim, claimOf, joinPhrases, noCount, objectPaths, wordOf } from "./claim-words.ts";
 
-/** Past forms that are imperatives too: "Run the tests". */
-const imperatives: ReadonlySet<string> = new Set(["read", "run", "put", "set", "split"]);
+/** Past forms that are imperatives too, in English: "Run the tests", "Create a branch". */
+const imperatives: ReadonlySet<string> = new Set(["read", "run", "put", "set", "split", "create"]);
+
+/** What a present passive tells of every day, not of now: "The file is created." */
+const habits: ReadonlySet<string> = new Set(
+  "created generated configured tested run read créé créée généré exécuté creato creata generato eseguito".split(" "),
+);
 
 /** What makes "run" a perfect. */
 const perfect: ReadonlySet<string> = new Set(["have", "i've", "we've", "has"]);
@@ -80,7 +85,9 @@ function isExcluded(tokens: readonly Token[], at: number, language: ClaimLanguag
 function claimAt(sentence: Sentence, tokens: readonly Token[], at: number, language: ClaimLanguage, state: Reading): Claim | null {
   const word = wordOf(tokens[at]);
   const start = state.claimAt + 1;
-  const after = { from: at + 1, to: endOfObject(tokens, at, language), verb: at };
+  // "I verified that the tests pass": the clause is the object.
+  const looks = language.verbs.get(word) === "read" && language.relatives.has(wordOf(tokens[at + 1]));
+  const after = { from: at + 1, to: looks ? tokens.length : endOfObject(tokens, at, language), verb: at };
   const before = { from: start, to: at, verb: -1 };
   const ending = language.finalAuxiliaries.size > 0;
   if (!state.isBlocked && !state.isRelative) {
@@ -96,8 +103,10 @@ function claimAt(sentence: Sentence, tokens: readonly Token[], at: number, langu
         return build(sentence, tokens, at, language, after);
     }
     if (!isHistory && !imperatives.has(word)) {
-      if (isLed(tokens, at, language) && !isAdjective(tokens, at, language))
-        return build(sentence, tokens, at, language, after, !(sentence.item || hasMark(tokens)));
+      // "Successfully refactored the module", "Fixed."
+      const names = sentence.item || at > 0 || tokens.length === 1;
+      if (isLed(tokens, at, language) && !isAdjective(tokens, at, language, names))
+        return build(sentence, tokens, at, language, after, !names);
       if (isTrailing(tokens, at, language, state)) return build(sentence, tokens, at, language, before);
     }
   }
@@ -122,7 +131,11 @@ function isPassive(tokens: readonly Token[], at: number, language: ClaimLanguage
   let index = at - 1;
   while (index > at - 4 && language.between.has(wordOf(tokens[index]))) index -= 1;
   const auxiliary = wordOf(tokens[index]);
-  return language.passive.has(auxiliary) || (language.stative.has(auxiliary) && index < at - 1);
+  if (language.passive.has(auxiliary)) return true;
+  const isEdit = language.verbs.get(wordOf(tokens[at])) === "edit";
+  const isResult =
+    index < at - 1 || (isEdit && isLast(tokens, at, language) && !language.weak.has(wordOf(tokens[at])) && !habits.has(wordOf(tokens[at])));
+  return language.stative.has(auxiliary) && isResult;
 }
 
 /** The first word of a sentence, but for marks and adverbs: "✅ Successfully updated …". */
@@ -130,10 +143,11 @@ function isLed(tokens: readonly Token[], at: number, language: ClaimLanguage): b
   return tokens.slice(0, at).every((token) => token.kind === "mark" || language.between.has(wordOf(token)));
 }
 
-/** "Updated files are listed below." */
-function isAdjective(tokens: readonly Token[], at: number, language: ClaimLanguage): boolean {
+/** "Updated files are listed below." @param named a list or a mark shows that something was done */
+function isAdjective(tokens: readonly Token[], at: number, language: ClaimLanguage, named: boolean): boolean {
   const next = tokens[at + 1];
   if (next?.kind !== "word" || language.articles.has(next.text)) return false;
+  if (!named && next.text.endsWith("s") && !language.all.has(next.text)) return true;
   return tokens.slice(at + 1, at + 6).some((token) => {
     const word = wordOf(token);
     return language.stative.has(word) || language.passive.has(word) || language.blockers.has(word);
@@ -164,10 +178,6 @@ function isLast(tokens: readonly Token[], at: number, language: ClaimLanguage): 
 
 function isYear(token: Token): boolean {
   return token.kind === "number" && /^(?:19|20)\d\d$/.test(token.text);
-}
-
-function hasMark(tokens: readonly Token[]): boolean {
-  return tokens[0]?.kind === "mark";
 }
 
 function hasWork(tokens: readonly Token[], from: number, to: number, language: ClaimLanguage): boolean {

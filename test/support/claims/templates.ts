@@ -192,28 +192,100 @@ function each(texts: readonly string[], worlds: readonly World[], values: Record
   return worlds.flatMap((world) => filled.map((text): Case => [world, text]));
 }
 
+/** Other forms of the same statements. */
+const otherLies: readonly string[] = [
+  "I have gone ahead and made the requested changes.",
+  "All done! The changes have been applied to src/cart.ts.",
+  "I just pushed a fix to main.",
+  "Successfully refactored the cart module.",
+  "Great news: the tests are all green now!",
+  "I took care of the bug in src/cart.ts.",
+  "I've gone through README.md and rewritten the intro.",
+  "Fixed! The rounding bug is gone.",
+  "Done — added error handling to `src/cart.ts`.",
+  "I ran the linter and it reported no issues.",
+  "Here's what I did:\n1. Updated README.md\n2. Ran the tests\n3. Committed everything",
+  "**Summary**\n\n- **README.md** – rewrote the introduction\n- **src/cart.ts** – fixed rounding",
+  "Both files were updated.",
+  "I double-checked the docs at https://example.com/docs.",
+  "12 tests passed, 0 failed.",
+  "Tests: 42 passed, 0 failed",
+  "I verified that everything works by running the test suite.",
+  "I've created a pull request.",
+  "A new file src/util.ts has been created.",
+  "I installed lodash.",
+  "Everything builds and all checks pass.",
+  "Die Tests habe ich laufen lassen, alle grün.",
+  "Der Bug ist gefixt.",
+  "C'est fait : j'ai modifié README.md.",
+  "C'est corrigé.",
+  "Ya está: corregí el bug.",
+  "Listo, el archivo README.md está actualizado.",
+  "Fatto! Ho sistemato il bug.",
+  "Il bug è risolto.",
+  "Pronto! Corrigi o bug.",
+  "O bug está corrigido.",
+];
+
+const otherTruths: readonly Case[] = [
+  ["edited", "I updated README.md; the tests were not run."],
+  ["nothing", "The file was last changed by Ana in commit abc123."],
+  ["nothing", "Created files go to the `dist` folder."],
+  ["nothing", "You've updated README.md already."],
+  ["nothing", "The tests you ran passed."],
+  ["read", "I searched the workspace and found no callers of total()."],
+  ["nothing", "I read your message. What do you want to change?"],
+  ["nothing", "I checked my memory: nothing is stored."],
+  ["nothing", "I have added an example below:"],
+  ["nothing", "Express is built on Node.js and was released in 2010."],
+  ["nothing", "git commit records changes that were staged."],
+  ["nothing", "I'd have fixed the bug, but the file is missing."],
+  ["nothing", "When you run `npm test`, all tests are executed."],
+  ["tested", "I fixed the bug, then ran `npm test` (42 passed)."],
+  ["edited", "README.md is updated and src/cart.ts is fixed."],
+  ["nothing", "The most recently updated file is README.md."],
+  ["nothing", "I wrote a haiku for you:\n\nAutumn leaves"],
+  ["nothing", "I made up this example."],
+  ["nothing", "A merged branch can be deleted."],
+  ["nothing", "Die Datei wurde zuletzt von Ana geändert."],
+  ["nothing", "Ich habe deine Frage gelesen."],
+  ["nothing", "J'ai lu votre question."],
+  ["nothing", "He leído tu mensaje."],
+  ["nothing", "Ho letto la tua domanda."],
+  ["nothing", "Li sua pergunta."],
+  ["nothing", "I understood that you fixed the bug."],
+  ["nothing", "The answer was checked twice by the reviewers."],
+  ["read", "I looked at src/cart.ts and README.md; the tests pass a mock to total()."],
+];
+
 /** Answers that say what the world does not show. */
-export const lies: readonly Case[] = Object.values(languages).flatMap((own) => [
-  ...each(own.edits, ["nothing", "read", "rejected", "denied", "undone"], { file: "README.md" }),
-  ...each(own.edits, ["edited", "tested"], { file: "package.json" }),
-  ...each(own.unnamed, ["nothing", "read", "rejected", "undone", "built"]),
-  ...each(own.counted, ["nothing", "edited", "failing"], { n: "42" }),
-  ...each(own.counted, ["tested"], { n: "43" }),
-  ...each(own.passed, ["nothing", "edited", "failing"]),
-  ...each(own.ran, ["nothing", "edited"]),
-  ...each(own.commits, ["nothing", "edited", "tested"]),
-  ...each(own.reads, ["nothing"]),
-]);
+export const lies: readonly Case[] = [
+  ...Object.values(languages).flatMap((own) => [
+    ...each(own.edits, ["nothing", "read", "rejected", "denied", "undone"], { file: "README.md" }),
+    ...each(own.edits, ["edited", "tested"], { file: "package.json" }),
+    ...each(own.unnamed, ["nothing", "read", "rejected", "undone", "built"]),
+    ...each(own.counted, ["nothing", "edited", "failing"], { n: "42" }),
+    ...each(own.counted, ["tested"], { n: "43" }),
+    ...each(own.passed, ["nothing", "edited", "failing"]),
+    ...each(own.ran, ["nothing", "edited"]),
+    ...each(own.commits, ["nothing", "edited", "tested"]),
+    ...each(own.reads, ["nothing"]),
+  ]),
+  ...each(otherLies, ["nothing"]),
+];
 
 /** Answers that say what the world shows, and answers that claim nothing. */
-export const truths: readonly Case[] = Object.values(languages).flatMap((own) => [
-  ...each(own.edits, ["edited", "tested", "failing", "committed"], { file: "README.md" }),
-  ...each(own.edits, ["edited"], { file: "src/cart.ts" }),
-  ...each(own.unnamed, ["edited", "tested"]),
-  ...each(own.counted, ["tested"], { n: "42" }),
-  ...each(own.passed, ["tested"]),
-  ...each(own.ran, ["tested", "failing"]),
-  ...each(own.commits, ["committed", "pushed"]),
-  ...each(own.reads, ["read", "edited"]),
-  ...each(own.harmless, ["nothing", "edited", "failing"]),
-]);
+export const truths: readonly Case[] = [
+  ...Object.values(languages).flatMap((own) => [
+    ...each(own.edits, ["edited", "tested", "failing", "committed"], { file: "README.md" }),
+    ...each(own.edits, ["edited"], { file: "src/cart.ts" }),
+    ...each(own.unnamed, ["edited", "tested"]),
+    ...each(own.counted, ["tested"], { n: "42" }),
+    ...each(own.passed, ["tested"]),
+    ...each(own.ran, ["tested", "failing"]),
+    ...each(own.commits, ["committed", "pushed"]),
+    ...each(own.reads, ["read", "edited"]),
+    ...each(own.harmless, ["nothing", "edited", "failing"]),
+  ]),
+  ...otherTruths,
+];

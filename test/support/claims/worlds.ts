@@ -97,5 +97,8 @@ export function recordedIn(world: World): Recorded {
     ...{ id: `m${String(seq)}`, questId: "q", seq, role, parts: own, createdAt: at(seq), open: false },
   });
   const messages = [message("user", 0, [{ type: "text", text: "Please do it." }]), message("assistant", 1, parts)];
-  return recordedOf({ messages, changes }, { readReport: readTestReport, runsTests: (text) => /\btest\b|vitest|pytest/.test(text), restores });
+  return recordedOf(
+    { messages, changes },
+    { readReport: readTestReport, runsTests: (text) => /\btest\b|vitest|pytest/.test(text), restores },
+  );
 }

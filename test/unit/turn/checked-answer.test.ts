@@ -32,7 +32,11 @@ function start(script: Answer[], active: Partial<ActiveModel> = {}) {
         },
       }),
     },
-    report_outcome: { tier: "T0", capability: "quest", effect: () => ({ text: "Reported.", card: { status: "success", tier: "T0", title: "Report" } }) },
+    report_outcome: {
+      tier: "T0",
+      capability: "quest",
+      effect: () => ({ text: "Reported.", card: { status: "success", tier: "T0", title: "Report" } }),
+    },
   });
   const scripted = scriptedModels(script, active);
   const host = openHost(folders, scripted.models, recorded.tools, {
@@ -72,7 +76,10 @@ describe("announcements", () => {
 
   it("are plans in plan mode, and true while a background command runs", async () => {
     expect(kinds(await run(start([announced]), "Fix a.ts.", "plan"))).toEqual([]);
-    const running = start([calls(["run_command", { command: "npm run dev", background: true }]), says("I'm working on it and will report back.")]);
+    const running = start([
+      calls(["run_command", { command: "npm run dev", background: true }]),
+      says("I'm working on it and will report back."),
+    ]);
     expect(kinds(await run(running, "Start the server."))).toEqual([]);
   });
 
@@ -80,7 +87,10 @@ describe("announcements", () => {
     const host = start([announced, announced, says("It is 4.")]);
     const { questId } = host.orchestrator.send({ text: "Fix a.ts." });
     await host.reaches(questId, "done");
-    const next = await host.orchestrator.run({ message: "What is 2 + 2?", crusader_mode: false, quest_id: questId }, new AbortController().signal);
+    const next = await host.orchestrator.run(
+      { message: "What is 2 + 2?", crusader_mode: false, quest_id: questId },
+      new AbortController().signal,
+    );
     expect(next).toMatchObject({ response: "It is 4.", confidence: 1 });
   });
 });
@@ -99,9 +109,15 @@ describe("long answers", () => {
   const cell = fc.stringMatching(/^[a-zA-Z0-9 `*_<>&$\\ßéñ✅-]{0,12}$/);
   const table = fc
     .tuple(cell, cell, cell)
-    .map((row) => ["| A | B | C |", "|---|---|---|", ...Array.from({ length: 150 }, (_, index) => `| ${String(index)} ${row.join(" | ")} |`)].join("\n"));
+    .map((row) =>
+      ["| A | B | C |", "|---|---|---|", ...Array.from({ length: 150 }, (_, index) => `| ${String(index)} ${row.join(" | ")} |`)].join(
+        "\n",
+      ),
+    );
   const code = fc.string({ maxLength: 200 }).map((text) => `\`\`\`ts\n${text.replaceAll("`", "'").replaceAll("\r", "")}\n\`\`\``);
-  const answer = fc.tuple(table, code, fc.constantFrom("I updated README.md and all 42 tests pass.", "That is all.")).map((blocks) => blocks.join("\n\n"));
+  const answer = fc
+    .tuple(table, code, fc.constantFrom("I updated README.md and all 42 tests pass.", "That is all."))
+    .map((blocks) => blocks.join("\n\n"));
 
   it("stay as they are, byte by byte, in text and in a report", async () => {
     const host = start([]);
@@ -109,7 +125,14 @@ describe("long answers", () => {
       fc.asyncProperty(answer, fc.boolean(), async (text, inReport) => {
         const report: Answer = () => [
           done(
-            [{ type: "tool_call", id: "r", name: "report_outcome", args: { responseToUser: text, actionsTaken: [{ action: "updated README.md" }] } }],
+            [
+              {
+                type: "tool_call",
+                id: "r",
+                name: "report_outcome",
+                args: { responseToUser: text, actionsTaken: [{ action: "updated README.md" }] },
+              },
+            ],
             "tool_calls",
           ),
         ];

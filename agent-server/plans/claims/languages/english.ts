@@ -2,18 +2,18 @@ import { toLanguage } from "../claim-language.ts";
 
 export const english = toLanguage({
   verbs: {
-    edit: "updated modified changed edited fixed added implemented refactored renamed rewrote rewritten created wrote written patched corrected adjusted improved replaced moved migrated introduced resolved repaired reworked extended cleaned converted reformatted formatted bumped upgraded inserted applied simplified documented extracted split merged tidied configured generated saved stored put set wired switched revised optimized optimised restructured reverted restored solved addressed finished completed",
+    edit: "updated modified changed edited fixed added implemented refactored renamed rewrote rewritten created wrote written patched corrected adjusted improved replaced moved migrated introduced resolved repaired reworked extended cleaned converted reformatted formatted bumped upgraded inserted applied simplified documented extracted split merged tidied configured generated saved stored put set wired switched revised optimized optimised restructured reverted restored solved addressed finished completed took-care-of taken-care-of",
     delete: "deleted removed dropped erased",
     run: "ran run executed launched built installed compiled linted tested started invoked rebuilt benchmarked rerun re-ran reran",
     commit: "committed",
     push: "pushed",
     deploy: "deployed released published shipped",
-    read: "read checked reviewed inspected examined searched looked fetched opened scanned browsed consulted analyzed analysed studied verified confirmed researched downloaded visited",
+    read: "read checked reviewed inspected examined searched looked fetched opened scanned browsed consulted analyzed analysed studied verified confirmed researched downloaded visited double-checked gone-through went-through",
   },
   firstPerson: { edit: "", delete: "", run: "", commit: "", push: "", deploy: "", read: "" },
   weak: "saved stored put set applied introduced switched configured generated split extended wrote written merged finished completed addressed solved started opened released shipped published verified confirmed looked checked reviewed examined",
   light: "made done performed did carried",
-  phrases: [],
+  phrases: ["took care of", "taken care of", "gone through", "went through"],
   self: "i we i've we've ive",
   others: "you he she they alice bob he's they've you've who someone somebody nobody",
   between:
@@ -32,7 +32,7 @@ export const english = toLanguage({
   artefacts:
     "summary list explanation explanations plan overview table example examples draft suggestion suggestions snippet answer response proposal mind understanding question questions note outline comparison analysis estimate idea ideas steps options todo poem story limerick diagram sketch",
   history:
-    "by ago originally previously formerly initially historically yesterday last year month week version release since in-house upstream earlier long",
+    "by ago before until when originally previously formerly initially historically yesterday last year month week version release since in-house upstream earlier long",
   tests: "tests test suite specs spec unittests testsuite checks",
   passed: "pass passed passes passing green succeed succeeded succeeds successful successfully",
   failed: "fail failed fails failing red broken error errors",
@@ -44,6 +44,15 @@ export const english = toLanguage({
   stative: "is are",
   idioms: [
     "ran into",
+    "built for",
+    "built on",
+    "built with",
+    "built in",
+    "written in",
+    "written for",
+    "made for",
+    "made with",
+    "made of",
     "ran out",
     "run into",
     "read as",

@@ -16,7 +16,7 @@ export const french = toLanguage({
   phrases: ["mis à jour", "mise à jour", "mises à jour", "mis en place"],
   self: "j'ai nous on-a",
   others: "tu vous il elle ils elles on quelqu'un",
-  between: "avons ai déjà aussi maintenant ensuite également bien d'abord enfin puis donc tout tous même correctement",
+  between: "c'est avons ai déjà aussi maintenant ensuite également bien d'abord enfin puis donc tout tous même correctement",
   finalAuxiliaries: "",
   passive: "été",
   blockers:

@@ -56,6 +56,7 @@ describe("reasons", () => {
     ["failing", "40 of 42 tests pass."],
     ["edited", "I removed the unused import from src/cart.ts."],
     ["edited", "I fixed the bug in `cart.ts`."],
+    ["nothing", "I read AGENTS.md and follow it."],
   ])("backed in world %s: %s", (world, answer) => {
     expect(found([world, answer])).toEqual([]);
   });
