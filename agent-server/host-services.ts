@@ -29,8 +29,9 @@ import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
-import { createReasoning, recallExperiences } from "./plans/plans.ts";
+import { createClaimCheck, createReasoning, recallExperiences } from "./plans/plans.ts";
 import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
+import { createWorkspace, readTestReport, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
 
@@ -254,6 +255,12 @@ export function createHostServices(options: HostOptions, version: string) {
     summarize: models.tasks.summarize,
     classify: (request, context) =>
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
+    checkClaims: createClaimCheck({
+      enabled: () => flags.enabled("CLAIM_VERIFICATION"),
+      ledger,
+      runsTests: (command, cwd) => governance.commandNeeds(command, cwd).tests,
+      readReport: readTestReport,
+    }),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log,
   });

@@ -198,6 +198,7 @@ export function createContext({
       soul: active?.text ?? null,
       memory,
       canRemember: offersMemory(request.tools),
+      canReport: request.tools.some(({ name }) => name === "report_outcome"),
       self: self === undefined ? null : describeSelf(self(), limits),
     });
   }

@@ -18,6 +18,8 @@ export interface PromptFacts {
   memory?: string | undefined;
   /** True when the model has the memory tools. */
   canRemember?: boolean;
+  /** True when the model can report the outcome of its work. */
+  canReport?: boolean;
   /** Set when the conversation was shortened, so that the plan stays in the prompt. */
   plan?: readonly PlanStep[];
 }
@@ -37,6 +39,10 @@ How you work:
 /** Included only with the memory tools; their arguments are in their descriptions. */
 const remembering =
   "Before you ask the owner or work out again what earlier tasks may have settled, look with memory_search. Keep with memory_insert what will still be true in later tasks, with its evidence: of the owner's words the message:<id> that stands under them, of everything else the file, command or address it comes from.";
+
+/** Included only with the tool. */
+const reporting =
+  "- When the work of a task is done, end with a call of report_outcome alone: each action you report is compared with its receipt.";
 
 const postures: Record<Posture, string> = {
   supervised:
@@ -59,8 +65,9 @@ export function composeSystemPrompt({
   self,
   memory,
   canRemember,
+  canReport,
 }: PromptFacts): string {
-  const sections = [`${core}\n- ${data.rule}`, ...(soul ? [soul] : [])];
+  const sections = [`${core}${canReport === true ? `\n${reporting}` : ""}\n- ${data.rule}`, ...(soul ? [soul] : [])];
   for (const { name, origin, text, truncated, findings } of instructions) {
     const shown = truncated ? `${text}\n[cut]` : text;
     if (origin === "owner") sections.push(fence(`The owner's ${name} (follow it)`, shown));

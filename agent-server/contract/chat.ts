@@ -180,6 +180,25 @@ export const ReasoningPart = z.object({
 });
 export type ReasoningPart = z.infer<typeof ReasoningPart>;
 
+/** A statement of an answer about work done that no receipt, change or command of the task backs. */
+export const UnbackedClaim = z.object({
+  kind: z.enum(["edit", "delete", "run", "tests", "commit", "push", "deploy", "read", "announcement"]),
+  /** The sentence, bounded. */
+  text: z.string(),
+  /** Why: nothing of the kind is recorded; it was rejected, undone or denied; it failed; the recorded numbers differ. */
+  reason: z.enum(["not_recorded", "rejected", "undone", "denied", "failed", "numbers_differ"]),
+});
+export type UnbackedClaim = z.infer<typeof UnbackedClaim>;
+
+/** The actions that the model reported, each with the receipt that proves it. */
+export const Outcome = z.object({
+  type: z.literal("outcome"),
+  actions: z.array(z.object({ text: z.string(), recorded: z.boolean(), receiptId: Id.nullable() })),
+  /** What the user could ask for next. */
+  nextAction: z.string().optional(),
+});
+export type Outcome = z.infer<typeof Outcome>;
+
 export const Part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),
   z.object({ type: z.literal("thinking"), text: z.string() }),
@@ -195,7 +214,10 @@ export const Part = z.discriminatedUnion("type", [
     level: z.enum(["info", "warning", "error"]),
     text: z.string(),
     action: z.enum(["resume", "choose_model", "set_key", "show_log", "download_model", "raise_cap", "open_memory"]).optional(),
+    /** Set on the correction of an answer: what it says and nothing recorded backs. */
+    claims: z.array(UnbackedClaim).optional(),
   }),
+  Outcome,
 ]);
 export type Part = z.infer<typeof Part>;
 
@@ -273,6 +295,8 @@ export const chatMethods = {
       quest_id: Id,
       receipt_id: Id.nullable(),
       actions: z.array(z.object({ tool: z.string(), title: z.string(), status: ToolCallStatus, receipt_id: Id.nullable() })),
+      /** What the model suggests to ask for next. */
+      next_action: z.string().optional(),
     }),
     route: { method: "POST", path: "/chat" },
   }),

@@ -50,8 +50,16 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
     default: true,
     effect: "The tools: reading, searching and editing files, commands, git and repl.run. Off: the model gets no tools and can only chat.",
   },
-  STRUCTURED_OUTPUT: { default: true, effect: null },
-  CLAIM_VERIFICATION: { default: true, effect: null },
+  STRUCTURED_OUTPUT: {
+    default: true,
+    effect:
+      "The report of a task: the model may end with the actions it took, and each is compared with its receipt. Off: the model gets no such tool, and answers are text.",
+  },
+  CLAIM_VERIFICATION: {
+    default: true,
+    effect:
+      "The check of answers: what an answer claims to have done and nothing recorded shows is named below it, and announcements without work go back to the model once. Off: answers are shown as they are.",
+  },
   UNIFIED_CLASSIFICATION: {
     default: true,
     effect:

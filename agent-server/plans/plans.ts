@@ -1,3 +1,4 @@
 // The public interface of this module: other modules import this file alone.
-export { createReasoning } from "./reasoning/reasoning.ts";
+export { createClaimCheck } from "./claims/claims.ts";
 export { recallExperiences } from "./reasoning/experiences.ts";
+export { createReasoning } from "./reasoning/reasoning.ts";

@@ -36,6 +36,8 @@ function toBlock(part: Part): string {
       return `_Attached: ${part.path}_`;
     case "notice":
       return `> ${part.text.replaceAll("\n", "\n> ")}`;
+    case "outcome":
+      return part.actions.map(({ text, recorded }) => `- ${recorded ? "✓" : "✗ not recorded:"} ${text}`).join("\n");
     case "tool": {
       const facts = [part.status, part.tier, part.receiptId === null ? null : `receipt \`${part.receiptId}\``];
       return `- **${part.tool}** ${part.title} (${facts.filter((fact) => fact !== null).join(", ")})`;

@@ -11,6 +11,7 @@ import type { Log, Placeholders, Redactor, Sanitizer } from "../security/securit
 import type { Storage } from "../storage/storage.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
+import type { ClaimCheck } from "./claim-check.ts";
 import { createContextService } from "./context/context-service.ts";
 import { createContextStore } from "./context/context-store.ts";
 import { createQuestContext } from "./context/quest-context.ts";
@@ -56,6 +57,8 @@ export interface QuestsDeps {
   classify?: Classify;
   /** The deep reasoning before complex requests. Default: none. */
   reason?: Reason;
+  /** Compares answers with what is recorded. Default: answers are not checked. */
+  checkClaims?: ClaimCheck;
   /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
@@ -115,6 +118,7 @@ export function createQuestServices(deps: QuestsDeps) {
       runLoop: deps.runLoop,
       classify: deps.classify,
       reason: deps.reason ?? null,
+      checkClaims: deps.checkClaims ?? null,
     },
     storage,
   );

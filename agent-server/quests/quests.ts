@@ -28,6 +28,7 @@ export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
 export type { Reason, TurnDeps } from "./turn-deps.ts";
+export type { AnswerEvidence, ClaimCheck, ReportedAction } from "./claim-check.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";

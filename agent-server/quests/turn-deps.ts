@@ -11,6 +11,7 @@ import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
+import type { ClaimCheck } from "./claim-check.ts";
 import type { OwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import type { QuestContext } from "./context/quest-context.ts";
 import type { Run } from "./quest-run.ts";
@@ -46,6 +47,8 @@ export interface TurnDeps {
   classify: Classify | undefined;
   /** Null: no request is reasoned about first. */
   reason: Reason | null;
+  /** Compares answers with what is recorded; null where answers are not checked. */
+  checkClaims: ClaimCheck | null;
   ledger: Ledger;
   redactor: Redactor;
   /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */

@@ -77,6 +77,11 @@ export function createRenderer(questId: () => string | null, { write, line }: Pi
       line(paint(value.status === "success" ? "green" : "red", toolMark[value.status]), ` ${value.title} `, paint("dim", `(${facts})`));
       if (value.touched !== undefined && value.touched.total > 0) line(paint("dim", touchedText(value.touched)));
       if (value.status !== "success" && value.output && !printed.has(value.callId)) line(paint("dim", firstLines(value.output, 4)));
+    } else if (value.type === "outcome" && !printedParts.has(key)) {
+      printedParts.add(key);
+      for (const { text, recorded } of value.actions)
+        line(paint(recorded ? "green" : "yellow", recorded ? "✓" : "✗"), ` ${text}`, recorded ? "" : paint("dim", " (not recorded)"));
+      if (value.nextAction !== undefined) line(paint("dim", `Next: ${value.nextAction}`));
     } else if (value.type === "notice" && !printedParts.has(key)) {
       printedParts.add(key);
       line(paint(value.level === "error" ? "red" : value.level === "warning" ? "yellow" : "cyan", value.level), `: ${value.text}`);

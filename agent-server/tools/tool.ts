@@ -100,6 +100,8 @@ export interface Tool<A extends z.ZodType = z.ZodType> {
   readonly provider: Provider;
   /** True: the tool uses `Scope.runOnProvider`, and `provider` is recorded only where no provider was chosen. */
   readonly routed?: boolean;
+  /** The flag that offers the tool. */
+  readonly flag?: FlagName;
   /** Why the tool cannot be used now; null when it can. */
   problem?(facts: { workspace: string | null; askEditor: AskEditor | null }): string | null;
   /** One line for the card, with the action and its object. */

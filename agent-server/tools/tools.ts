@@ -29,6 +29,7 @@ import type { Tool } from "./tool.ts";
 import type { ToolCall, Tools } from "./types.ts";
 
 export { toolHandlers } from "./tool-handlers.ts";
+export { OutcomeReport, reportOutcomeTool } from "./catalog/report-outcome.ts";
 export { memoryHandlers } from "./memory/memory-handlers.ts";
 export type { MemoryService } from "./memory/memory-service.ts";
 export { routingHandlers } from "./routing/routing-handlers.ts";
@@ -144,6 +145,7 @@ export function createTools(deps: ToolsDeps): Tools {
   const problem = (tool: Tool): string | null => {
     if (!flag("TOOLS_FABRIC")) return toolsOff;
     if (tool.capability === "memory" && deps.memory?.enabled() !== true) return memoryOff;
+    if (tool.flag !== undefined && !flag(tool.flag)) return `${tool.name} is turned off (flag ${tool.flag}). Continue without it.`;
     if (root === null && !withoutFolder.has(tool.capability)) return noFolder;
     const own = tool.problem?.({ workspace: root, askEditor }) ?? null;
     if (own !== null || tool.routed !== true) return own;

@@ -18,15 +18,15 @@ const sourcesPrompt =
  * Checks a final answer against the tone invariants of the soul, by the tool calls and not by the claims of the model. Appends the
  * failures that the answer omits. Returns research without URLs to the model once, and marks it as unverified if they are still
  * missing. Each correction is a receipt. An answer in a language that `admitsFailure` does not cover may get a redundant notice, but the
- * answer itself is never changed.
+ * answer itself is never changed. @returns true when the answer went back to the model
  */
-export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): void {
+export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Run, message: Message, tone: Tone, turnId: string): boolean {
   const { store, ledger } = deps;
   const stored = store.messages(run.questId);
   const request = stored.findLast(({ message: { role, parts } }) => role === "user" && parts.some(({ type }) => type === "text"));
   const since = stored.filter(({ message: { seq } }) => seq > (request?.message.seq ?? -1)).map((one) => one.message);
   const answer = textOf(message);
-  if (answer.trim() === "") return;
+  if (answer.trim() === "") return false;
 
   const unmentioned = tone.noSilentFailure ? unmentionedFailures(since, answer) : [];
   if (unmentioned.length > 0) {
@@ -42,7 +42,7 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
     !isResearch(textOf(request.message), since) ||
     /https?:\/\/[^\s)>\]]{4,}/.test(answer)
   )
-    return;
+    return false;
   const wasReturned = stored.some(
     ({ turn, message: { seq } }) =>
       seq > request.message.seq && turn?.kind === "user" && JSON.stringify(turn.content).includes("does not accept research"),
@@ -51,7 +51,7 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
     message.parts.push(notice("warning", "This answer cites no sources. Treat it as unverified."));
     store.saveMessage(message);
     record("unsourced", {});
-    return;
+    return false;
   }
   record("sources-asked", {});
   store.addMessage({
@@ -60,6 +60,7 @@ export function enforceTone(deps: { store: QuestStore; ledger: Ledger }, run: Ru
     parts: [notice("info", "The answer cited no sources. Lancelot asked the model to add them.")],
     turn: { kind: "user", content: [{ type: "text", text: sourcesPrompt }] },
   });
+  return true;
 
   function record(what: string, outputs: Record<string, unknown>): void {
     ledger.record(

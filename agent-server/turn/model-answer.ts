@@ -17,6 +17,8 @@ import {
 } from "../quests/quests.ts";
 import { escalate } from "./turn-routing.ts";
 import { enforceTone } from "./answer-checks.ts";
+import { checkAnswer } from "./checked-answer.ts";
+import { reportTool, showReport, withoutEarlyReport } from "./outcome-report.ts";
 import { writePatiently } from "./patient-write.ts";
 import { dropCalls, type PendingCall, queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
 
@@ -29,7 +31,7 @@ export async function useAnswer(
   message: Message,
   done: Done,
   quest: Quest,
-  turnId: string,
+  { turnId, small }: { readonly turnId: string; readonly small: boolean },
 ): Promise<Outcome | null> {
   const { store, redactor } = deps;
   const { content, calls } = withUniqueCalls(done);
@@ -61,14 +63,17 @@ export async function useAnswer(
       message,
     );
   }
+  const [first] = calls;
+  const reports = first?.name === reportTool && calls.length === 1 && done.malformed.length === 0;
   if (calls.length > 0 || done.malformed.length > 0) {
     const repeated = (await countMalformed(run, message, done)) ?? (await makeCalls(deps, run, message, calls, quest, turnId));
-    return repeated;
+    if (repeated !== null || !reports || !showReport(deps, run, message, safe.content)) return repeated;
   }
   if (done.stop === "max_tokens") return continueAfterLimit(deps, run, message);
   if (!message.parts.some((part) => part.type === "text")) return acceptSilence(deps, run, message);
   const tone = deps.governance.tone();
-  if (tone !== null) enforceTone(deps, run, message, tone, turnId);
+  if (tone !== null && enforceTone(deps, run, message, tone, turnId)) return null;
+  checkAnswer(deps, run, message, { turnId, small, mode: quest.mode });
   return null;
 
   async function countMalformed(run: Run, message: Message, { malformed }: Done): Promise<Outcome | null> {
@@ -109,7 +114,7 @@ async function makeCalls(
   quest: Quest,
   parentId: string,
 ): Promise<Outcome | null> {
-  const calls = all.slice(0, maxCallsPerAnswer);
+  const calls = withoutEarlyReport(deps, message, all).slice(0, maxCallsPerAnswer);
   returnExcess(deps, message, all.slice(maxCallsPerAnswer));
   const stops: { part: ToolPart; why: StopReason }[] = [];
   await runToolCalls(deps, message, calls, {

@@ -220,5 +220,5 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
   }
   await deps.ledger.ready(signal);
   if (run.ended) signal.throwIfAborted();
-  return useAnswer(deps, run, message, done, quest, turnId);
+  return useAnswer(deps, run, message, done, quest, { turnId, small: active.small });
 }

@@ -69,6 +69,8 @@ export interface Chat {
   readonly history: ReadonlySignal<readonly string[]>;
   /** Increases when the composer should take the focus. */
   readonly focusRequests: Signal<number>;
+  /** Adds a text to the composer, for the user to edit and send. */
+  compose(text: string): void;
   /** Sends the composer's content and clears it. Undelivered content returns to the composer. */
   send(): Promise<void>;
   stop(): void;
@@ -262,18 +264,22 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     }
   }
 
+  /** Adds a text to the composer, for the user to edit and send. */
+  const compose = (text: string): void => {
+    page.value = "conversation";
+    draft.value = draft.value.trim() === "" ? text : `${draft.value.trimEnd()}\n${text}`;
+    focus();
+  };
+
   bridge.onShow((wanted) => {
     if (wanted.newQuest) newQuest();
     if (wanted.questId !== undefined) show(wanted.questId);
-    if (wanted.compose !== undefined) {
-      page.value = "conversation";
-      draft.value = draft.value.trim() === "" ? wanted.compose : `${draft.value.trimEnd()}\n${wanted.compose}`;
-    }
+    if (wanted.compose !== undefined) compose(wanted.compose);
     if (wanted.crusader) {
       page.value = "conversation";
       crusader.value = true;
     }
-    if (wanted.focus || wanted.compose !== undefined) focus();
+    if (wanted.focus) focus();
   });
   if (initial.questId !== null) conversation.open(initial.questId);
   // The saved state of a destroyed view can be older than the host's state. A task that was created after the
@@ -323,6 +329,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     },
     resume: (questId) => void attempt(async () => store.putQuest(await bridge.call("quests.resume", { id: questId }))),
     newQuest,
+    compose,
     openQuest: (id) => {
       show(id);
       focus();

@@ -11,6 +11,7 @@ import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./chat-state.ts";
 import { ReasoningCard } from "./reasoning-card.tsx";
+import { OutcomeCard } from "./outcome.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 type Notice = Extract<Part, { type: "notice" }>;
@@ -111,6 +112,8 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
       return <ToolCard part={part} chat={chat} />;
     case "notice":
       return <NoticeView part={part} chat={chat} questId={questId} />;
+    case "outcome":
+      return <OutcomeCard part={part} chat={chat} />;
   }
 });
 

@@ -32,6 +32,7 @@ import { memoryReplace } from "./memory-replace.ts";
 import { memoryRollback } from "./memory-rollback.ts";
 import { memorySearch } from "./memory-search.ts";
 import { readFile } from "./read-file.ts";
+import { reportOutcome } from "./report-outcome.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
 import { soulProposeAmendment } from "./soul-propose-amendment.ts";
@@ -70,6 +71,7 @@ export const catalog: readonly Tool[] = [
   diagnostics,
   askOwner,
   updatePlan,
+  reportOutcome,
   soulProposeAmendment,
   memorySearch,
   memoryGetCoreBlocks,

@@ -63,6 +63,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
+  report_outcome: { args: { actionsTaken: [{ action: "Looked" }] }, acts: null },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
   memory_search: { args: { query: "alpha" }, acts: "query" },
   memory_get_core_blocks: { args: {}, acts: null },
@@ -150,7 +151,7 @@ describe("there is one execution pipeline", () => {
       catalog: everyTool,
       base,
       networkEnabled: () => true,
-      given: { flag: (name) => name === "TOOLS_NETWORK", shells: [plainShell("one")], pageFetch: aPage },
+      given: { flag: (name) => name === "TOOLS_NETWORK" || name === "STRUCTURED_OUTPUT", shells: [plainShell("one")], pageFetch: aPage },
       memory: {},
       ...options,
     });
