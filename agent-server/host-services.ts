@@ -30,7 +30,6 @@ import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
 import { createClaimCheck, createReasoning, recallExperiences } from "./plans/plans.ts";
-import { createWorkspace, workspaceMigrations } from "./workspace/workspace.ts";
 import { createWorkspace, readTestReport, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
