@@ -4,11 +4,11 @@ import { homedir } from "node:os";
 import type { AskEditor } from "./contract/editor.ts";
 import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
-import { createFlags, createSafeMode, flagsMigrations } from "./flags/flags.ts";
+import { createFlags, createSafeMode, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
 import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
 import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
-import { createModels, createUsage, routerMigrations, usageMigrations } from "./models/models.ts";
+import { createModels, createUsage, localDoctorLine, routerMigrations, usageMigrations } from "./models/models.ts";
 import { createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
 import {
@@ -25,6 +25,7 @@ import {
   piiKinds,
 } from "./security/security.ts";
 import { createClock, openStorage } from "./storage/storage.ts";
+import { askIntent, createRoutedLoop } from "./plans/plans.ts";
 import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
@@ -227,7 +228,7 @@ export function createHostServices(options: HostOptions, version: string) {
     askEditor: options.askEditor,
   });
   const quests = createQuests({
-    runLoop,
+    runLoop: createRoutedLoop({ runLoop, planLoop: null, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
     storage,
     models,
     tools,
@@ -251,6 +252,10 @@ export function createHostServices(options: HostOptions, version: string) {
       flags.enabled("UNIFIED_CLASSIFICATION") ? models.tasks.classifyIntent(request, context) : Promise.resolve(null),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log,
+    hostActions: {
+      undo: (questId) => execution.checkpoints.restore({ questId }),
+      doctor: async () => [...(await tools.routing.doctor(doctor.configProblems())), ...doctor.lines()],
+    },
   });
 
   const clock = createClock({ storage, now: Date.now });
@@ -262,6 +267,11 @@ export function createHostServices(options: HostOptions, version: string) {
       emit("configuration", { problems });
     },
   );
+
+  const doctor = {
+    lines: () => [localDoctorLine(models.local()), ...flagDoctorLines(flags), ...clockJump.lines()],
+    configProblems: () => configFiles.problems(),
+  };
 
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
   const stopModels = models.onChange((change) => {
@@ -280,6 +290,7 @@ export function createHostServices(options: HostOptions, version: string) {
     clockJump,
     configFiles,
     detector,
+    doctor,
     execution,
     flags,
     governance,

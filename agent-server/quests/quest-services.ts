@@ -18,6 +18,7 @@ import { createExternalMessages } from "./external-messages.ts";
 import { createFinishedQuestMemory } from "./memory/finished-quest-memory.ts";
 import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { recallQuests } from "./memory/recall-quests.ts";
+import type { HostActions } from "./host-commands.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import type { Classify, RunLoop } from "./turn-deps.ts";
@@ -58,6 +59,8 @@ export interface QuestsDeps {
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
   switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
+  /** What `/undo` and `/doctor` do. Default: they are unavailable. */
+  hostActions?: HostActions;
   /** US dollars that a quest has cost; null before its first model call. */
   questCost?: (questId: string) => number | null;
   /** Receives errors whose text is not shown in the chat. */
