@@ -245,6 +245,7 @@ export function createHostServices(options: HostOptions, version: string) {
     dataDir,
     configDir: paths.configDir,
     canAsk: options.canAsk,
+    trusted: options.trusted,
     questCost: usage.questCost,
     memory,
     summarize: models.tasks.summarize,

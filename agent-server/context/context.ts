@@ -22,6 +22,7 @@ export type { ContextMessage, ContextToolResult, ContextUserContent } from "./bu
 export { costOf, headByTokens, shorten } from "./budget.ts";
 export { applyStates, chooseEvictions, type Eviction, type Piece, type EvictionState, renderPiece } from "./eviction.ts";
 export { type ContextSettings, createContextSettings } from "./context-settings.ts";
+export { createCustomCommands, type CustomCommands } from "./custom-commands.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";

@@ -18,6 +18,7 @@ type ChatHandlers = Pick<
   | "quests.override"
   | "quests.export"
   | "quests.delete"
+  | "commands.list"
 >;
 
 /** Implements the quest methods of the contract. Crusader mode approves edits in advance, so it requires the owner token. */
@@ -60,6 +61,7 @@ export function chatHandlers(quests: Quests): ChatHandlers {
     "quests.rename": ({ id, title }) => quests.rename(id, title),
     "quests.override": ({ id, override }) => quests.override(id, override),
     "quests.export": ({ id }) => ({ markdown: quests.exportMarkdown(id) }),
+    "commands.list": () => quests.commands(),
     "quests.delete": async ({ id }) => {
       await quests.delete(id);
       return { ok: true };

@@ -184,6 +184,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       });
     },
 
+    commands: services.customCommands.list,
     titleOf: (questId) => (store.exists(questId) ? store.quest(questId).title : null),
     isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),

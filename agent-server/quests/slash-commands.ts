@@ -46,6 +46,12 @@ export const slashCommands: Record<string, SlashCommand> = {
   },
 };
 
+/** Names that command files of the owner or the workspace cannot have. */
+export const reservedCommands: ReadonlySet<string> = new Set([
+  ...Object.keys(slashCommands),
+  ...["compact", "crusader", "remember", "forget", "memory", "why", "cost", "undo", "doctor", "new", "model", "receipts"],
+]);
+
 /** True for a message that begins with `/plan` and a text: a plan is made, and nothing is changed. */
 export function asksForPlan(text: string): boolean {
   return /^\/plan\s+\S/.test(text.trim());

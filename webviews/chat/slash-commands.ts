@@ -30,9 +30,10 @@ export function slashCommands(): readonly SlashCommand[] {
   ];
 }
 
-export function matchingCommands(query: string): readonly SlashCommand[] {
+/** @param custom the commands of Markdown files, which follow the product's own */
+export function matchingCommands(query: string, custom: readonly SlashCommand[] = []): readonly SlashCommand[] {
   const start = query.toLowerCase();
-  return slashCommands().filter((command) => command.name.startsWith(start));
+  return [...slashCommands(), ...custom].filter((command) => command.name.startsWith(start));
 }
 
 /** Returns the action if the whole text is its command, such as `/new`; otherwise null. */

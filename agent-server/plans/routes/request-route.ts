@@ -87,6 +87,5 @@ function routeOf(intent: Intent, reading: RequestReading): RequestRoute {
   if (reading.isMultiStep) return { route: "plan-run", intent, why: "It has several steps." };
   if (reading.isRisky) return { route: "plan-run", intent, why: "It names an action that is hard to undo." };
   if (reading.tokens > longRequest) return { route: "plan-run", intent, why: `It is longer than ${longRequest} tokens.` };
-  if (reading.intent.risk === "low") return { route: "direct", intent, why: "It asks to look, and for no change." };
   return { route: "loop", intent, why: "A request for a change." };
 }
