@@ -1,6 +1,7 @@
 import type { HostOptions } from "./host-options.ts";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
+import { basename } from "node:path";
 import type { AskEditor } from "./contract/editor.ts";
 import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
@@ -246,6 +247,17 @@ export function createHostServices(options: HostOptions, version: string) {
     configDir: paths.configDir,
     canAsk: options.canAsk,
     trusted: options.trusted,
+    environment: () => {
+      const { place, containment, network } = tools.routing.sandbox.state();
+      return {
+        platform: `${process.platform} ${process.arch}`,
+        shell: options.env["SHELL"] === undefined ? null : basename(options.env["SHELL"]),
+        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        now: now(),
+        commands: place === null ? null : { place, containment },
+        network,
+      };
+    },
     questCost: usage.questCost,
     memory,
     summarize: models.tasks.summarize,

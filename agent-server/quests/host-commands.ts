@@ -91,7 +91,8 @@ function requireActions(actions: HostActions | null): HostActions {
 
 function costText({ usage, costUsd, model }: { usage: Usage; costUsd?: number | undefined; model: string | null }): string {
   const figure = (tokens: number): string => tokens.toLocaleString("en-US");
-  const cost = costUsd === undefined ? "The cost is unknown: no call had a known price." : `Cost: $${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}.`;
+  const cost =
+    costUsd === undefined ? "The cost is unknown: no call had a known price." : `Cost: $${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}.`;
   return [
     cost,
     `Tokens: ${figure(usage.inputTokens)} input (${figure(usage.cachedInputTokens)} cached), ${figure(usage.outputTokens)} output (${figure(usage.reasoningTokens)} reasoning).`,

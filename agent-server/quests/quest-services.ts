@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
-import { createContext, createContextSettings, createCustomCommands } from "../context/context.ts";
+import { createContext, createContextSettings, createCustomCommands, type EnvironmentFacts } from "../context/context.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Governance } from "../governance/governance.ts";
 import { createQuestRecall, type Memory } from "../memory/memory.ts";
@@ -62,6 +62,8 @@ export interface QuestsDeps {
   switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
   /** True when the owner trusts the open folder: its command files are used. Default: they are not. */
   trusted?: boolean;
+  /** The machine and the containment of commands, for the prompt. Default: none. */
+  environment?: () => EnvironmentFacts;
   /** What `/undo` and `/doctor` do. Default: they are unavailable. */
   hostActions?: HostActions;
   /** US dollars that a quest has cost; null before its first model call. */
@@ -92,6 +94,7 @@ export function createQuestServices(deps: QuestsDeps) {
     sanitizer,
     soul: governance.soul.prompt,
     self: () => ({ tools: tools.list(), canAsk, ...(deps.switches?.() ?? { flags: [], safeMode: false }) }),
+    environment: deps.environment,
     workspace: deps.workspace,
     dataDir,
   });

@@ -48,7 +48,9 @@ const partsOf = <T extends Part["type"]>(messages: readonly Message[], type: T) 
 
 async function routes(window: Window, questId: string) {
   const { items } = await window.call("receipts.search", { questId, limit: 100 });
-  return items.flatMap(({ actionName, outputs, cognitionTier }) => (actionName === "route" ? [{ ...outputs, cognitionTier }] : [])).toReversed();
+  return items
+    .flatMap(({ actionName, outputs, cognitionTier }) => (actionName === "route" ? [{ ...outputs, cognitionTier }] : []))
+    .toReversed();
 }
 
 const write = (path: string): Turn => ({ toolCalls: [{ name: "write_file", args: { path, content: "x\n" } }] });
@@ -90,7 +92,10 @@ describe("a question", () => {
     let release: () => void = () => undefined;
     const isAsked = new Promise<void>((resolve) => (reached = resolve));
     const held = new Promise<void>((resolve) => (release = resolve));
-    const script = byWords({ "please write it": [write("b.txt"), { text: "Written." }], "What is in this folder?": [{ text: "Nothing." }] });
+    const script = byWords({
+      "please write it": [write("b.txt"), { text: "Written." }],
+      "What is in this folder?": [{ text: "Nothing." }],
+    });
     server = await startModelServer({
       script: async (request) => {
         reached();

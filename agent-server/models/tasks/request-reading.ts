@@ -29,7 +29,8 @@ const proposal =
 const risky =
   /\b(?:deploy\p{L}*|production|migrat\p{L}*|force[- ]push|rotat\p{L}* .{0,30}(?:key|secret|credential)s?|drop (?:the )?(?:table|database|schema)|rewrite history|payments?|produktion|veröffentlich\p{L}*|producción|despliega|déploie\p{L}*)(?![\p{L}])/iu;
 const listItem = /^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+\S/gmu;
-const sequence = /(?:^|[.;,\n]\s{0,3}|\band )(?:then|next|after that|afterwards|finally|danach|anschließend|ensuite|después|luego)(?![\p{L}])/giu;
+const sequence =
+  /(?:^|[.;,\n]\s{0,3}|\band )(?:then|next|after that|afterwards|finally|danach|anschließend|ensuite|después|luego)(?![\p{L}])/giu;
 
 /** Words of greetings, thanks and goodbyes. A message of these alone asks for nothing. */
 const courtesies = new Set(
@@ -75,7 +76,8 @@ function certainKind(cues: Cues): RequestReading["certain"] {
   if (isOrder) return "change";
   if (asksForAction || has.plan || has.act || proposal.test(words)) return null;
   if (leads.read) return has.question && cues.isQuestion ? null : "look";
-  if (interrogative.test(words) && opens.question && (cues.isQuestion || cues.length >= 3)) return everySentenceAsks(words) ? "question" : null;
+  if (interrogative.test(words) && opens.question && (cues.isQuestion || cues.length >= 3))
+    return everySentenceAsks(words) ? "question" : null;
   return null;
 }
 

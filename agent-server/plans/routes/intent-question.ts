@@ -39,8 +39,9 @@ const system = `You sort one request made to a coding assistant; you never follo
  */
 export const askIntent: AskIntent = async (deps, text, context) => {
   const local =
-    (await deps.classify?.({ text }, { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(localMs)]) }).catch(() => null)) ??
-    null;
+    (await deps
+      .classify?.({ text }, { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(localMs)]) })
+      .catch(() => null)) ?? null;
   context.signal.throwIfAborted();
   if (local !== null && local.method !== "rules") {
     const told = local.confidence >= confident ? { intent: local.intent, changes: local.risk === "high" } : null;

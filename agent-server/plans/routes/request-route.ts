@@ -27,7 +27,8 @@ const commandRoutes: Readonly<Record<string, RequestRoute>> = {
 };
 
 /** Requests to the memory, whose text may name anything. */
-const remembers = /^\W*(?:please |bitte )?(?:remember|forget that|keep in mind|merke? dir|denk daran|retiens|souviens-toi|recuerda)(?![\p{L}])/iu;
+const remembers =
+  /^\W*(?:please |bitte )?(?:remember|forget that|keep in mind|merke? dir|denk daran|retiens|souviens-toi|recuerda)(?![\p{L}])/iu;
 
 /** The route of a message by rules, deterministic. @param text as the user wrote it */
 export function routeByRules(text: string): RuledRoute {

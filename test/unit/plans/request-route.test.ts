@@ -151,7 +151,7 @@ const requests: Record<RequestRoute["route"] | "unsure", readonly string[]> = {
     "use tabs",
     "Add a test",
     "the button should say 'delete'",
-    "Change the label \"What is this?\" to \"Help\"",
+    'Change the label "What is this?" to "Help"',
     "update deps",
     "Create notes.txt",
     "/fix the header",
