@@ -46,7 +46,7 @@ async function ask(window: Window, text: string, questId?: string) {
 const partsOf = <T extends Part["type"]>(messages: readonly Message[], type: T) =>
   messages.flatMap(({ parts }) => parts.filter((part): part is Extract<Part, { type: T }> => part.type === type));
 
-async function routes(window: Window, questId: string) {
+async function routes(window: Window, questId: string): Promise<Record<string, unknown>[]> {
   const { items } = await window.call("receipts.search", { questId, limit: 100 });
   return items
     .flatMap(({ actionName, outputs, cognitionTier }) => (actionName === "route" ? [{ ...outputs, cognitionTier }] : []))
