@@ -6,7 +6,7 @@ import type { Redactor } from "../security/security.ts";
 import type { createCompactCommand } from "./compact-command.ts";
 import { type createHostCommands, hostCommandIn } from "./host-commands.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
-import { titleOf } from "./quest-page.ts";
+import { titleOf, userText } from "./quest-page.ts";
 import type { QuestServices } from "./quest-services.ts";
 import type { Quests } from "./quests-interface.ts";
 import { asksForPlan, asksToCompact } from "./slash-commands.ts";
@@ -33,6 +33,9 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     if (staysQuestion(text)) return;
     const run = runner.runOf(questId);
     if (run !== undefined) run.question = false;
+    // An interrupted run continues as a new one, by the route of its last message.
+    const last = store.messages(questId).findLast(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+    if (last?.turn?.kind === "user" && last.turn.route === "answer") store.keepTurn(last.message.id, { ...last.turn, route: "loop" });
   }
 
   function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
