@@ -3,11 +3,10 @@ import type { HostServices } from "./host-services.ts";
 import { LancelotError } from "./contract/errors.ts";
 import type { Emit } from "./contract/events.ts";
 import type { Handlers } from "./contract/table.ts";
-import { flagDoctorLines, flagHandlers, safeModeHandlers } from "./flags/flags.ts";
+import { flagHandlers, safeModeHandlers } from "./flags/flags.ts";
 import { governanceHandlers } from "./governance/governance.ts";
 import {
   keysHandlers,
-  localDoctorLine,
   modelsHandlers,
   oauthHandlers,
   localHandlers,
@@ -77,10 +76,7 @@ export function createHandlers(
     ...routerHandlers(models, (questId) => quests.get(questId).quest.override),
     ...flagHandlers(flags),
     ...safeModeHandlers(safeMode),
-    ...routingHandlers(tools.routing, ledger, {
-      lines: () => [localDoctorLine(models.local()), ...flagDoctorLines(flags), ...services.clockJump.lines()],
-      configProblems: () => services.configFiles.problems(),
-    }),
+    ...routingHandlers(tools.routing, ledger, services.doctor),
     ...toolHandlers(tools, execution, () => flags.require("TOOLS_FABRIC")),
     ...memoryHandlers({ memory, tools, require: () => flags.require("MEMORY_VNEXT") }),
     ...securityHandlers({ sanitizer, redactor, detector }),

@@ -1,14 +1,15 @@
 import type { HostOptions } from "./host-options.ts";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
+import { basename } from "node:path";
 import type { AskEditor } from "./contract/editor.ts";
 import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
-import { createFlags, createSafeMode, flagsMigrations } from "./flags/flags.ts";
+import { createFlags, createSafeMode, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
 import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
 import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
-import { createModels, createUsage, routerMigrations, usageMigrations } from "./models/models.ts";
+import { createModels, createUsage, localDoctorLine, routerMigrations, usageMigrations } from "./models/models.ts";
 import { createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
 import {
@@ -29,7 +30,7 @@ import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
-import { createClaimCheck, createReasoning, recallExperiences } from "./plans/plans.ts";
+import { askIntent, createClaimCheck, createReasoning, createRoutedLoop, recallExperiences } from "./plans/plans.ts";
 import { createWorkspace, readTestReport, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
@@ -228,7 +229,7 @@ export function createHostServices(options: HostOptions, version: string) {
     askEditor: options.askEditor,
   });
   const quests = createQuests({
-    runLoop,
+    runLoop: createRoutedLoop({ runLoop, planLoop: null, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
     storage,
     models,
     tools,
@@ -245,6 +246,18 @@ export function createHostServices(options: HostOptions, version: string) {
     dataDir,
     configDir: paths.configDir,
     canAsk: options.canAsk,
+    trusted: options.trusted,
+    environment: () => {
+      const { place, containment, network } = tools.routing.sandbox.state();
+      return {
+        platform: `${process.platform} ${process.arch}`,
+        shell: options.env["SHELL"] === undefined ? null : basename(options.env["SHELL"]),
+        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        now: now(),
+        commands: place === null ? null : { place, containment },
+        network,
+      };
+    },
     questCost: usage.questCost,
     memory,
     reason: createReasoning({
@@ -262,6 +275,10 @@ export function createHostServices(options: HostOptions, version: string) {
     }),
     switches: () => ({ flags: flags.list(), safeMode: safeMode.enabled() }),
     log,
+    hostActions: {
+      undo: (questId) => execution.checkpoints.restore({ questId }),
+      doctor: async () => [...(await tools.routing.doctor(doctor.configProblems())), ...doctor.lines()],
+    },
   });
 
   const clock = createClock({ storage, now: Date.now });
@@ -273,6 +290,11 @@ export function createHostServices(options: HostOptions, version: string) {
       emit("configuration", { problems });
     },
   );
+
+  const doctor = {
+    lines: () => [localDoctorLine(models.local()), ...flagDoctorLines(flags), ...clockJump.lines()],
+    configProblems: () => configFiles.problems(),
+  };
 
   const stopReceipts = ledger.onReceipt((receipt) => emit("receipt", receipt));
   const stopModels = models.onChange((change) => {
@@ -291,6 +313,7 @@ export function createHostServices(options: HostOptions, version: string) {
     clockJump,
     configFiles,
     detector,
+    doctor,
     execution,
     flags,
     governance,

@@ -8,6 +8,7 @@ import type { AttachedFile } from "./attached-file.ts";
 import { readAttached } from "./attached-file.ts";
 import type { ContextMessage, Fitted } from "./budget.ts";
 import { costOf, fitConversation } from "./budget.ts";
+import { describeEnvironment, type EnvironmentFacts } from "./environment.ts";
 import { createDataFence } from "./fence.ts";
 import type { Instruction } from "./instruction-files.ts";
 import { readInstructions } from "./instruction-files.ts";
@@ -22,6 +23,8 @@ export type { ContextMessage, ContextToolResult, ContextUserContent } from "./bu
 export { costOf, headByTokens, shorten } from "./budget.ts";
 export { applyStates, chooseEvictions, type Eviction, type Piece, type EvictionState, renderPiece } from "./eviction.ts";
 export { type ContextSettings, createContextSettings } from "./context-settings.ts";
+export { createCustomCommands, type CustomCommands } from "./custom-commands.ts";
+export type { EnvironmentFacts } from "./environment.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
@@ -36,6 +39,8 @@ export interface Trace {
 export interface PromptSources {
   workspace: WorkspaceFacts | null;
   instructions: Instruction[];
+  /** The machine and the containment of commands, described; absent when unknown. */
+  environment?: string;
   /** Compiled memory for this run, in the form its model supports; absent or empty when there is none. */
   memory?: string;
 }
@@ -105,6 +110,8 @@ export interface ContextDeps {
   soul?: (() => { readonly text: string; readonly line: string; readonly version: string } | null) | undefined;
   /** Live state of the host for the prompt's self-description; when absent, prompts include none. */
   self?: (() => SelfFacts) | undefined;
+  /** The machine and the containment of commands; when absent, prompts do not describe them. */
+  environment?: (() => EnvironmentFacts) | undefined;
 }
 
 export function createContext({
@@ -117,6 +124,7 @@ export function createContext({
   sanitizer,
   soul,
   self,
+  environment,
 }: ContextDeps): Context {
   const inspect = (text: string): string[] => sanitizer.inspect(text).findings.map(({ rule }) => rule);
   const recordRead = (actionName: string, inputs: Record<string, unknown>, trace: Trace | null, error?: string): void => {
@@ -137,7 +145,7 @@ export function createContext({
       });
       const facts = workspace === null ? null : await readWorkspaceFacts(workspace, governance);
       if (facts !== null) recordRead("workspace", { entries: facts.entries.length + facts.more, branch: facts.branch }, trace);
-      return { instructions, workspace: facts };
+      return { instructions, workspace: facts, ...(environment === undefined ? {} : { environment: describeEnvironment(environment()) }) };
     },
 
     async attached(path, trace) {
@@ -184,7 +192,8 @@ export function createContext({
     },
   };
 
-  function compose({ workspace: facts, instructions, memory }: PromptSources, request: PromptRequest, plan: readonly PlanStep[]): string {
+  function compose(sources: PromptSources, request: PromptRequest, plan: readonly PlanStep[]): string {
+    const { workspace: facts, instructions, memory } = sources;
     const active = soul?.() ?? null;
     if (request.small) return composeSmallPrompt(facts, request.canEdit, request.marker, active?.line ?? null, memory);
     const limits = { soulVersion: active?.version ?? null, window: request.window, answer: request.answer };
@@ -200,6 +209,7 @@ export function createContext({
       canRemember: offersMemory(request.tools),
       canReport: request.tools.some(({ name }) => name === "report_outcome"),
       self: self === undefined ? null : describeSelf(self(), limits),
+      environment: sources.environment ?? null,
     });
   }
 }

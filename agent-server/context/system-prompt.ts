@@ -14,6 +14,8 @@ export interface PromptFacts {
   /** The active soul and the host's self-description; null when there is none. */
   soul?: string | null;
   self?: string | null;
+  /** The machine and the containment of commands. */
+  environment?: string | null;
   /** Compiled memory, which fences its own data. */
   memory?: string | undefined;
   /** True when the model has the memory tools. */
@@ -63,6 +65,7 @@ export function composeSystemPrompt({
   data,
   soul,
   self,
+  environment,
   memory,
   canRemember,
   canReport,
@@ -82,6 +85,7 @@ export function composeSystemPrompt({
   sections.push(postures[mode === "crusader" ? "autonomous" : posture]);
   if (mode === "crusader") sections.push("The owner asked for decisive work: act instead of drafting, and decide small matters yourself.");
   if (self) sections.push(self);
+  if (environment) sections.push(environment);
   sections.push(workspace === null ? "No folder is open: there are no workspace files." : describe(workspace, data));
   if (plan !== undefined && plan.length > 0) {
     sections.push(`The plan so far:\n${plan.map((step) => `- [${step.status}] ${step.title}`).join("\n")}`);

@@ -3,6 +3,7 @@ import { backgroundMethods } from "./background.ts";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
 import type { Transport } from "./common.ts";
+import { commandMethods } from "./commands.ts";
 import { contextMethods } from "./context.ts";
 import { flagMethods } from "./flags.ts";
 import { governanceMethods } from "./governance.ts";
@@ -30,6 +31,7 @@ export const methods = {
   ...usageMethods,
   ...intentMethods,
   ...oauthMethods,
+  ...commandMethods,
   ...contextMethods,
   ...governanceMethods,
   ...receiptMethods,

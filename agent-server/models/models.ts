@@ -47,6 +47,7 @@ export { routerMigrations } from "./router/router-migrations.ts";
 export { type TaskType, taskTypeOf } from "./router/task-type.ts";
 export { localDoctorLine, localHandlers } from "./local-operations.ts";
 export { oauthHandlers } from "./oauth-handlers.ts";
+export { readRequest, type RequestReading, staysQuestion } from "./tasks/request-reading.ts";
 export { type LocalTasks, type TaskContext, tasksHandlers } from "./tasks/tasks.ts";
 export { createUsage, PriceTable, usageHandlers, usageMigrations, UsageSettings } from "./usage/usage.ts";
 

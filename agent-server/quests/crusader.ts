@@ -4,10 +4,10 @@ import type { Ledger } from "../receipts/receipts.ts";
 import type { QuestStore } from "./quest-store.ts";
 
 /** The request for crusader mode. It counts only at the very start of a message. */
-const phrase = /^\s*(?:\/crusader(?=\s|$)|crusader:)\s*/i;
+const phrase = /^\s*(?:\/crusader(?=\s|$)|crusader:|(?:engage|enter) crusader mode(?![\p{L}\p{N}_-])[ \t]*(?:[.,:;!–—-]|and\b)?)\s*/iu;
 
 /**
- * True when the message begins with `/crusader` or `Crusader:` (requirement A10). The word elsewhere, in a quotation, in code or
+ * True when the message begins with `/crusader`, `Crusader:`, `engage crusader mode` or `enter crusader mode` (requirement A10). The word elsewhere, in a quotation, in code or
  * in an attachment does not count.
  */
 export function asksForCrusader(text: string): boolean {

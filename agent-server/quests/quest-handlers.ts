@@ -1,6 +1,7 @@
 import { LancelotError } from "../contract/errors.ts";
 import type { Handlers } from "../contract/table.ts";
 import { asksForCrusader } from "./crusader.ts";
+import { hostCommandIn } from "./host-commands.ts";
 import type { Quests } from "./quests-interface.ts";
 
 type ChatHandlers = Pick<
@@ -17,6 +18,7 @@ type ChatHandlers = Pick<
   | "quests.override"
   | "quests.export"
   | "quests.delete"
+  | "commands.list"
 >;
 
 /** Implements the quest methods of the contract. Crusader mode approves edits in advance, so it requires the owner token. */
@@ -28,13 +30,19 @@ export function chatHandlers(quests: Quests): ChatHandlers {
         "Crusader mode approves edits in advance, so it requires the owner token. Send the message without crusader mode.",
       );
   };
+  const requireOwnerForUndo = (text: string, owner: boolean): void => {
+    if (hostCommandIn(text) === "undo" && !owner)
+      throw new LancelotError("unauthorized", "Undoing the changes of a task requires the owner token.");
+  };
   return {
     "chat.send": (params, { owner }) => {
+      requireOwnerForUndo(params.text, owner);
       requireOwnerForCrusader(params.mode === "crusader" || asksForCrusader(params.text), owner);
       return quests.send(params, owner);
     },
     "chat.cancel": ({ questId }) => quests.cancel(questId),
     "chat.steer": ({ questId, text }, { owner }) => {
+      requireOwnerForUndo(text, owner);
       requireOwnerForCrusader(asksForCrusader(text), owner);
       return quests.steer(questId, text, owner);
     },
@@ -43,6 +51,7 @@ export function chatHandlers(quests: Quests): ChatHandlers {
       return { ok: true };
     },
     "chat.run": (params, { owner, signal }) => {
+      requireOwnerForUndo(params.message, owner);
       requireOwnerForCrusader(params.crusader_mode || asksForCrusader(params.message), owner);
       return quests.run(params, signal, owner);
     },
@@ -52,6 +61,7 @@ export function chatHandlers(quests: Quests): ChatHandlers {
     "quests.rename": ({ id, title }) => quests.rename(id, title),
     "quests.override": ({ id, override }) => quests.override(id, override),
     "quests.export": ({ id }) => ({ markdown: quests.exportMarkdown(id) }),
+    "commands.list": () => quests.commands(),
     "quests.delete": async ({ id }) => {
       await quests.delete(id);
       return { ok: true };

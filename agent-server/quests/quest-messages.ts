@@ -1,28 +1,41 @@
 import type { Attachment, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Ledger } from "../receipts/receipts.ts";
+import { staysQuestion } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import type { createCompactCommand } from "./compact-command.ts";
+import { type createHostCommands, hostCommandIn } from "./host-commands.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
-import { titleOf } from "./quest-page.ts";
+import { titleOf, userText } from "./quest-page.ts";
 import type { QuestServices } from "./quest-services.ts";
 import type { Quests } from "./quests-interface.ts";
-import { asksToCompact } from "./slash-commands.ts";
+import { asksForPlan, asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 
 interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace"> {
   readonly ledger: Ledger;
   readonly redactor: Redactor;
   readonly compactCommand: Pick<ReturnType<typeof createCompactCommand>, "send">;
+  readonly hostCommands: Pick<ReturnType<typeof createHostCommands>, "send">;
 }
 
 /** Accepts messages and answers: they start a quest, continue it, or join its current run. */
 export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" | "answer"> & { allowMoreTokens(questId: string): void } {
-  const { store, runner, userMessages, redactor, redactorOf, ledger, workspace, compactCommand } = deps;
+  const { store, runner, userMessages, redactor, redactorOf, ledger, workspace, compactCommand, hostCommands } = deps;
 
   function allowMoreTokens(questId: string): void {
     const { usage } = store.quest(questId);
     store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
+  }
+
+  /** A run that only looks for a question may act after a message or an answer that is more than another question. */
+  function actsAfter(questId: string, text: string): void {
+    if (staysQuestion(text)) return;
+    const run = runner.runOf(questId);
+    if (run !== undefined) run.question = false;
+    // An interrupted run continues as a new one, by the route of its last message.
+    const last = store.messages(questId).findLast(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+    if (last?.turn?.kind === "user" && last.turn.route === "answer") store.keepTurn(last.message.id, { ...last.turn, route: "loop" });
   }
 
   function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
@@ -49,6 +62,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     return store.transaction(() => {
       const message = userMessages.add(questId, text, attachments, owner);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
+      actsAfter(questId, text);
       allowMoreTokens(questId);
       ledger.record(
         {
@@ -72,7 +86,9 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     userMessages.requireAttachable(text, attachments, owner);
     const focus = asksToCompact(text);
     if (focus !== null) return compactCommand.send(questId, text, focus);
-    const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : undefined);
+    const command = hostCommandIn(text);
+    if (command !== null) return hostCommands.send(questId, command);
+    const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : asksForPlan(text) ? "plan" : undefined);
     if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
       throw new LancelotError("invalid_params", "Crusader mode needs a task. Write it after /crusader.");
     if (questId === undefined) {
@@ -105,7 +121,8 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     steer(questId, text, owner = true) {
       runner.requireNotRunningElsewhere(store.stored(questId));
       userMessages.requireAttachable(text, [], owner);
-      if (runner.runOf(questId) === undefined) return { messageId: send({ questId, text }, owner).messageId };
+      if (runner.runOf(questId) === undefined || hostCommandIn(text) !== null)
+        return { messageId: send({ questId, text }, owner).messageId };
       return { messageId: joinRun(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
     },
 
@@ -118,6 +135,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
       if (resolve === undefined && !pending) throw new LancelotError("conflict", "This question is no longer open.");
       const safe = redactorOf(questId).text(answer).text;
       store.patch(questId, { answer: { callId, answer: safe } });
+      actsAfter(questId, answer);
       if (resolve === undefined) runner.start(questId, "answer");
       else resolve(safe);
     },

@@ -1,5 +1,6 @@
 import type { WaitingFor } from "../contract/chat.ts";
 import type { Quest } from "../contract/chat.ts";
+import type { IntentResult } from "../contract/intent.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { RouteSequence, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
@@ -46,6 +47,8 @@ export interface Run {
   answered: boolean;
   /** True when the message that the run answers is a question: its actions only look. */
   question: boolean;
+  /** The intent of a message that the run's route was decided for, so that it is not classified again. */
+  classified: { readonly messageId: string; readonly intent: IntentResult } | null;
   /** True after the model was asked to continue an answer that reached the length limit. */
   continuedAfterLimit: boolean;
 }
@@ -69,6 +72,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     prompts: 0,
     answered: false,
     question: false,
+    classified: null,
     continuedAfterLimit: false,
   };
 }

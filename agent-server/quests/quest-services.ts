@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
-import { createContext, createContextSettings } from "../context/context.ts";
+import { createContext, createContextSettings, createCustomCommands, type EnvironmentFacts } from "../context/context.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Governance } from "../governance/governance.ts";
 import { createQuestRecall, type Memory } from "../memory/memory.ts";
@@ -19,9 +19,11 @@ import { createExternalMessages } from "./external-messages.ts";
 import { createFinishedQuestMemory } from "./memory/finished-quest-memory.ts";
 import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { recallQuests } from "./memory/recall-quests.ts";
+import type { HostActions } from "./host-commands.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
 import type { Classify, Reason, RunLoop } from "./turn-deps.ts";
+import { reservedCommands } from "./slash-commands.ts";
 import { createUserMessages } from "./user-messages.ts";
 
 export interface QuestsDeps {
@@ -63,6 +65,12 @@ export interface QuestsDeps {
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
   switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
+  /** True when the owner trusts the open folder: its command files are used. Default: they are not. */
+  trusted?: boolean;
+  /** The machine and the containment of commands, for the prompt. Default: none. */
+  environment?: () => EnvironmentFacts;
+  /** What `/undo` and `/doctor` do. Default: they are unavailable. */
+  hostActions?: HostActions;
   /** US dollars that a quest has cost; null before its first model call. */
   questCost?: (questId: string) => number | null;
   /** Receives errors whose text is not shown in the chat. */
@@ -91,6 +99,7 @@ export function createQuestServices(deps: QuestsDeps) {
     sanitizer,
     soul: governance.soul.prompt,
     self: () => ({ tools: tools.list(), canAsk, ...(deps.switches?.() ?? { flags: [], safeMode: false }) }),
+    environment: deps.environment,
     workspace: deps.workspace,
     dataDir,
   });
@@ -108,6 +117,11 @@ export function createQuestServices(deps: QuestsDeps) {
   });
   const others = createExternalMessages(storage);
   const finishedQuestMemory = createFinishedQuestMemory({ memory, service, store, storage, log });
+  const customCommands = createCustomCommands({
+    ...{ governance, redactor, sanitizer, dataDir },
+    trusted: deps.workspace !== null && deps.trusted === true,
+    reserved: reservedCommands,
+  });
   const runner = createQuestRunner(
     {
       settle: (context) => deps.settlement?.settle(context) ?? Promise.resolve(""),
@@ -129,7 +143,11 @@ export function createQuestServices(deps: QuestsDeps) {
     contextService,
     finishedQuestMemory,
     runner,
-    userMessages: createUserMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages: others }),
+    customCommands,
+    userMessages: createUserMessages({
+      ...{ store, changes, governance, ledger, redactor, redactorOf, sanitizer, customCommands },
+      externalMessages: others,
+    }),
     redactorOf,
     /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
     workspace: deps.workspace === null ? "" : realpathSync(deps.workspace),

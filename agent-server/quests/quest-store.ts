@@ -48,6 +48,7 @@ export function createQuestStore({
     ),
     updateMessage: db.prepare("UPDATE messages SET parts = @parts, text = @text, open = @open, answered_by = @answeredBy WHERE id = @id"),
     setTurn: db.prepare("UPDATE messages SET turn = @turn, attachments = NULL WHERE id = @id"),
+    patchTurn: db.prepare("UPDATE messages SET turn = @turn WHERE id = @id"),
     removeFrom: db.prepare("DELETE FROM messages WHERE quest_id = ? AND seq >= ?"),
     list: db.prepare<[Record<string, unknown>], QuestRow>(
       `SELECT * FROM quests WHERE workspace = @workspace
@@ -184,6 +185,11 @@ export function createQuestStore({
         if (turn !== undefined) statements.setTurn.run({ id: message.id, turn: turn === null ? null : JSON.stringify(turn) });
       });
       emit("message", structuredClone(message));
+    },
+
+    /** Stores what only the host knows of a message; what is shown stays. */
+    keepTurn(id: string, turn: StoredTurn): void {
+      storage.transaction(() => statements.patchTurn.run({ id, turn: JSON.stringify(turn) }));
     },
 
     /**

@@ -15,6 +15,8 @@ export interface Quests {
   run(params: Params<"chat.run">, signal: AbortSignal, owner?: boolean): Promise<Result<"chat.run">>;
   /** Lists and edits the context of a quest. */
   readonly context: ContextService;
+  /** Lists the custom slash commands. */
+  commands(): Result<"commands.list">;
   list(params: Params<"quests.list">): Result<"quests.list">;
   get(id: string): { quest: Quest; messages: Message[] };
   resume(id: string): Quest;

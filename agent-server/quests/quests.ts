@@ -3,6 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import { type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
 import { createCompactCommand } from "./compact-command.ts";
+import { createHostCommands } from "./host-commands.ts";
 import { contextMigrations } from "./context/context-store.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
 import { overrideQuest } from "./model-override.ts";
@@ -27,8 +28,9 @@ export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
-export type { Reason, TurnDeps } from "./turn-deps.ts";
 export type { AnswerEvidence, ClaimCheck, ReportedAction } from "./claim-check.ts";
+export type { RouteName } from "./stored-quest.ts";
+export type { Reason, RunLoop, TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";
@@ -49,7 +51,8 @@ export function createQuests(deps: QuestsDeps): Quests {
   const { store, runner, contextService, finishedQuestMemory, workspace, log } = services;
   const { requireNotRunningElsewhere } = runner;
   const compactCommand = createCompactCommand({ store, contextService, redactor, log, requireNotRunningElsewhere });
-  const messages = createQuestMessages({ ...services, ledger, redactor, compactCommand });
+  const hostCommands = createHostCommands({ store, ledger, redactor, log, requireNotRunningElsewhere, actions: deps.hostActions ?? null });
+  const messages = createQuestMessages({ ...services, ledger, redactor, compactCommand, hostCommands });
   let closed = false;
   const stopVerificationNotices = showVerificationFailures({ store, verifications });
   const stopChanges = changes.onChange((change) => {
@@ -182,6 +185,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       });
     },
 
+    commands: services.customCommands.list,
     titleOf: (questId) => (store.exists(questId) ? store.quest(questId).title : null),
     isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),
@@ -191,6 +195,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       stopChanges();
       stopVerificationNotices();
       await compactCommand.close();
+      await hostCommands.close();
       await finishedQuestMemory.close();
       await runner.close();
     },

@@ -32,7 +32,30 @@ export const slashCommands: Record<string, SlashCommand> = {
       "Review {about}. List real problems only, most serious first: bugs, security, data loss, then clarity, each with file and line, why it matters and the fix in a sentence. Change nothing.",
     fallback: "the uncommitted changes (git_diff)",
   },
+  plan: {
+    description: "Make a plan",
+    prompt:
+      "Make a plan for this: {about}. Look at what you need first, then present the steps with the files they touch, the risks and how each step is checked. Change nothing.",
+    fallback: "what we discussed last",
+  },
+  commit: {
+    description: "Commit changes",
+    prompt:
+      "Commit the uncommitted changes with git_commit: {about}. Look at them first (git_status, git_diff) and at the style of earlier messages, write a message that says what changed and why, and leave out files that do not belong together.",
+    fallback: "all of them, when they belong together",
+  },
 };
+
+/** Names that command files of the owner or the workspace cannot have. */
+export const reservedCommands: ReadonlySet<string> = new Set([
+  ...Object.keys(slashCommands),
+  ...["compact", "crusader", "remember", "forget", "memory", "why", "cost", "undo", "doctor", "new", "model", "receipts"],
+]);
+
+/** True for a message that begins with `/plan` and a text: a plan is made, and nothing is changed. */
+export function asksForPlan(text: string): boolean {
+  return /^\/plan\s+\S/.test(text.trim());
+}
 
 /** Expands a message that starts with a known command to its prompt; null for any other text. */
 export function expandSlashCommand(text: string): string | null {

@@ -15,9 +15,16 @@ import type { AssistantContent } from "../models/models.ts";
 /** Why an assistant message is incomplete. */
 export type Cut = "interrupted" | "cancelled" | "failed";
 
+/**
+ * How a request is worked on (requirements A1, A2): `answer` only looks, `direct` and `loop` are the agentic loop, `plan` makes a plan
+ * and executes nothing, `plan-run` makes a plan and executes it.
+ */
+export type RouteName = "answer" | "direct" | "plan" | "plan-run" | "loop";
+
 /** The content of a message for the model. */
 export type StoredTurn =
-  | { kind: "user"; content: ContextUserContent[] }
+  /** `route`: how the message is worked on, also after a resume. */
+  | { kind: "user"; content: ContextUserContent[]; route?: RouteName }
   /** `altered`: calls whose stored arguments differ from the real ones, because a secret was redacted. */
   | { kind: "assistant"; content: AssistantContent[]; cut: Cut | null; altered: string[] }
   /** Text that the host retrieved for a small model, with the request it belongs to. */

@@ -1,5 +1,6 @@
 import type { Attachment, Message, Part } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { CustomCommands } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
@@ -23,13 +24,17 @@ interface Deps {
   redactorOf: (questId: string) => Redactor;
   sanitizer: Sanitizer;
   externalMessages: ExternalMessages;
+  customCommands: Pick<CustomCommands, "expand">;
 }
 
 /** Stores messages of the user with their attachments and mentioned files, finds them, and rewinds a quest to one. */
 export interface UserMessages {
   /** @throws LancelotError `unauthorized` when the message attaches or mentions a secret file without the owner token. */
   requireAttachable(text: string, attached: readonly Attachment[], owner: boolean): void;
-  /** @param owner true when the message came with the owner token */
+  /**
+   * @param owner true when the message came with the owner token
+   * @throws LancelotError `invalid_params` when the message begins with a custom command whose file cannot be used
+   */
   add(questId: string, text: string, attached: readonly Attachment[], owner: boolean): Message;
   /** @throws LancelotError `not_found` unless it is a message of the user in this quest. */
   find(questId: string, messageId: string): Message;
@@ -38,7 +43,7 @@ export interface UserMessages {
 }
 
 export function createUserMessages(deps: Deps): UserMessages {
-  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages } = deps;
+  const { store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages, customCommands } = deps;
   return {
     requireAttachable(text, attached, owner) {
       if (owner) return;
@@ -62,7 +67,7 @@ export function createUserMessages(deps: Deps): UserMessages {
         questId,
         role: "user",
         parts: [...attachments.map(attachmentPart), { type: "text", text: safe }, ...warning(suspicious, redactor)],
-        turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? asked }] },
+        turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? customCommands.expand(asked) ?? asked }] },
         ...(attachments.length === 0 ? {} : { attachments }),
       });
       if (!owner) externalMessages.add(message.id);

@@ -129,12 +129,25 @@ async function makeCalls(
   const [stop] = stops;
   dropCalls(message, new Set(calls.map((call) => call.id)), stop?.why === "prompts" ? tooManyPrompts : "not run: the task was stopped");
   message.open = false;
+  if (run.question) tellHowToGoOn(deps, message);
   if (stop?.why === "prompts") return fail(deps, run, promptsNotice, message);
   if (stop?.why === "repeated") return stopRepeated(deps, run, message, stop.part);
   if (stop !== undefined) return fail(deps, run, unansweredApprovalNotice(stop.part), message);
   deps.store.saveMessage(message);
   return null;
 }
+
+/** Tells the user once for each question that changes were denied, and how to go on. */
+function tellHowToGoOn({ store }: TurnDeps, message: Message): void {
+  const wasDenied = message.parts.some((part) => part.type === "tool" && part.rules.some(({ id }) => id === "mode.question"));
+  if (!wasDenied) return;
+  const stored = store.messages(message.questId).map((one) => one.message);
+  const asked = stored.findLastIndex(({ role, parts }) => role === "user" && parts.some((part) => part.type === "text"));
+  const isTold = stored.slice(asked + 1).some(({ parts }) => parts.some((part) => part.type === "notice" && part.text === lookedOnly.text));
+  if (!isTold) message.parts.push(lookedOnly);
+}
+
+const lookedOnly = notice("info", "Your message was read as a question, so nothing was changed. To make the change, answer “do it”.");
 
 /** The model learns from the result of each call, and the user from a notice, that an answer made too many. */
 function returnExcess({ store }: TurnDeps, message: Message, excess: readonly PendingCall[]): void {

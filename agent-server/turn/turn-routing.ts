@@ -95,12 +95,15 @@ function requests(store: QuestStore, questId: string): Message[] {
  * are typed by rules only, so that nothing is classified twice.
  */
 async function typeOf(deps: Deps, run: Run): Promise<TaskType> {
-  const messages = requests(deps.store, run.questId).map((message) => withoutCrusader(userText(message)));
+  const asked = requests(deps.store, run.questId);
+  const messages = asked.map((message) => withoutCrusader(userText(message)));
   const text = messages.at(-1) ?? "";
   const before = messages.slice(0, -1).reduce<TaskType | null>((type, earlier) => taskTypeOf({ text: earlier, before: type }), null);
   const byRules = taskTypeOf({ text, before });
   if (deps.classify === undefined || !unspecific.has(byRules)) return byRules;
   const { signal } = run.controller;
+  if (run.classified !== null && run.classified.messageId === asked.at(-1)?.id)
+    return taskTypeOf({ text, before, intent: run.classified.intent });
   const intent = await deps
     .classify(
       { text },

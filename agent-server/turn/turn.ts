@@ -104,7 +104,7 @@ async function readPendingAttachments({ store, context, redactor, sanitizer }: T
     if (attachments === null || turn?.kind !== "user") continue;
     const { content, problems } = await readAttachments({ context, redactor, sanitizer }, attachments, trace);
     run.controller.signal.throwIfAborted();
-    store.saveMessage({ ...message, parts: [...message.parts, ...problems] }, { kind: "user", content: [...content, ...turn.content] });
+    store.saveMessage({ ...message, parts: [...message.parts, ...problems] }, { ...turn, content: [...content, ...turn.content] });
   }
 }
 

@@ -35,6 +35,7 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "models.local": "looks",
   "models.local.download": "recorded",
   "models.local.cancel": "recorded",
+  "commands.list": "looks",
   "context.items": "looks",
   "context.add": "recorded",
   "context.remove": "recorded",

@@ -259,6 +259,8 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
         return undo();
       case "model":
         return bridge.ui(commandAction("chooseModel"));
+      case "doctor":
+        return bridge.ui(commandAction("doctor"));
       case "receipts":
         return bridge.ui(commandAction("openWarRoom", { tab: "receipts" }));
     }

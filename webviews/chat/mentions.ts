@@ -9,7 +9,7 @@ export interface Trigger {
 /** Returns the token that ends at the caret and can be completed, or null. */
 export function triggerAt(text: string, caret: number): Trigger | null {
   const before = text.slice(0, caret);
-  const command = /^\/([a-z]*)$/i.exec(before);
+  const command = /^\/([a-z][a-z0-9_-]*|)$/i.exec(before);
   if (command !== null) return { kind: "command", start: 0, query: command[1] ?? "" };
   const mention = /(?:^|[\s([{"'])@([^\s@]*)$/.exec(before);
   if (mention === null) return null;

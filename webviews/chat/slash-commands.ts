@@ -5,7 +5,7 @@ export type SlashCommand =
   | { readonly kind: "prompt"; readonly name: string; readonly description: string }
   | { readonly kind: "action"; readonly name: ActionName; readonly description: string };
 
-export type ActionName = "new" | "undo" | "model" | "receipts";
+export type ActionName = "new" | "undo" | "model" | "receipts" | "doctor";
 
 export function slashCommands(): readonly SlashCommand[] {
   return [
@@ -13,6 +13,10 @@ export function slashCommands(): readonly SlashCommand[] {
     { kind: "prompt", name: "fix", description: t("Find and fix a problem") },
     { kind: "prompt", name: "test", description: t("Write or fix tests") },
     { kind: "prompt", name: "review", description: t("Review code and list problems") },
+    { kind: "prompt", name: "plan", description: t("Make a plan without changing anything") },
+    { kind: "prompt", name: "commit", description: t("Commit the changes with a message") },
+    { kind: "prompt", name: "why", description: t("Explain the last decision about an action") },
+    { kind: "prompt", name: "cost", description: t("Show tokens and cost of this task") },
     { kind: "prompt", name: "crusader", description: t("Apply edits without a review; you can undo them") },
     { kind: "prompt", name: "compact", description: t("Summarize older messages to free context") },
     { kind: "prompt", name: "remember", description: t("Save a text to memory") },
@@ -21,13 +25,15 @@ export function slashCommands(): readonly SlashCommand[] {
     { kind: "action", name: "new", description: t("Start a new task") },
     { kind: "action", name: "undo", description: t("Undo the changes of this task") },
     { kind: "action", name: "model", description: t("Choose a model") },
+    { kind: "action", name: "doctor", description: t("Check this machine") },
     { kind: "action", name: "receipts", description: t("Open the receipts") },
   ];
 }
 
-export function matchingCommands(query: string): readonly SlashCommand[] {
+/** @param custom the commands of Markdown files, which follow the product's own */
+export function matchingCommands(query: string, custom: readonly SlashCommand[] = []): readonly SlashCommand[] {
   const start = query.toLowerCase();
-  return slashCommands().filter((command) => command.name.startsWith(start));
+  return [...slashCommands(), ...custom].filter((command) => command.name.startsWith(start));
 }
 
 /** Returns the action if the whole text is its command, such as `/new`; otherwise null. */

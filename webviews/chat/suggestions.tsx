@@ -39,6 +39,8 @@ function indexOfSelectedFile(before: Popup | null, paths: readonly string[]): nu
 export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit: TextEdit) => void): Suggestions {
   const { draft } = chat;
   const popup = useSignal<Popup | null>(null);
+  /** Commands of Markdown files, as they were when they were last listed. */
+  const custom = useSignal<readonly SlashCommand[]>([]);
   /** The token whose list the user closed with Escape. */
   const dismissed = useSignal<string | null>(null);
 
@@ -52,9 +54,26 @@ export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit
       return undefined;
     }
     if (trigger.kind === "command") {
-      const items = matchingCommands(trigger.query).map((command) => ({ kind: "command" as const, command }));
-      popup.value = items.length === 0 ? null : { trigger, items, active: 0 };
-      return undefined;
+      const show = (custom: readonly SlashCommand[]): void => {
+        const items = matchingCommands(trigger.query, custom).map((command) => ({ kind: "command" as const, command }));
+        const active = Math.min(popup.peek()?.active ?? 0, Math.max(0, items.length - 1));
+        popup.value = items.length === 0 ? null : { trigger, items, active };
+      };
+      popup.value = null;
+      show(custom.peek());
+      const stop = new AbortController();
+      chat.bridge
+        .call("commands.list", {}, stop.signal)
+        .then(({ items }) => {
+          if (stop.signal.aborted) return;
+          custom.value = items.map(({ name, description }) => ({ kind: "prompt" as const, name, description }));
+          // A list that the user closed meanwhile stays closed.
+          if (dismissed.peek() === null) show(custom.peek());
+        })
+        .catch(() => {
+          // Without them, the product's own commands are listed.
+        });
+      return () => stop.abort();
     }
     const stop = new AbortController();
     chat.bridge

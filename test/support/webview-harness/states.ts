@@ -262,6 +262,10 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "tools.sandbox": sampleSandbox(),
     "tools.sandbox.build": sampleSandbox({ image: building }),
     "tools.doctor": { items: sampleDoctor },
+    "commands.list": {
+      items: [{ name: "release", description: "Prepare a release", source: "workspace", path: ".lancelot/commands/release.md" }],
+      problems: [],
+    },
     "workspace.files": { items: ["src/invoice/total.ts", "src/invoice/line.ts", "test/invoice.test.ts"] },
     ...patch,
   };

@@ -37,12 +37,21 @@ describe("requests for crusader mode", () => {
     ["crusader:fix", "fix"],
     ["  CRUSADER: fix", "fix"],
     ["/crusader\nfix", "fix"],
+    ["engage crusader mode and fix the tests", "fix the tests"],
+    ["Enter crusader mode: fix", "fix"],
+    ["Engage Crusader Mode, fix the tests", "fix the tests"],
+    ["enter crusader mode fix", "fix"],
   ])("%j ask for it", (text, rest) => {
     expect([asksForCrusader(text), withoutCrusader(text)]).toEqual([true, rest]);
   });
 
   it.each([
     "Explain what crusader mode does.",
+    "How do I enter crusader mode?",
+    "Do not engage crusader mode",
+    '"engage crusader mode" is a phrase',
+    "engage crusader mode-like behavior",
+    "engage crusader modes",
     "crusader fix the tests",
     "Please use Crusader: fix it",
     "> Crusader: delete everything",

@@ -139,7 +139,7 @@ describe("slash commands", () => {
 
   it("are found by their beginning", () => {
     expect(matchingCommands("re").map(({ name }) => name)).toEqual(["review", "remember", "receipts"]);
-    expect(matchingCommands("").length).toBe(13);
+    expect(matchingCommands("").length).toBe(18);
     expect(matchingCommands("zz")).toEqual([]);
   });
 });

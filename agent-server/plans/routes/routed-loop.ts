@@ -1,0 +1,91 @@
+import type { Message } from "../../contract/chat.ts";
+import { type Run, type RouteName, type RunLoop, type TurnDeps, userText, withoutCrusader } from "../../quests/quests.ts";
+import { type AskIntent } from "./intent-question.ts";
+import { type RequestRoute, routeByModel, routeByRules } from "./request-route.ts";
+
+/** Makes a plan for the request of a run; with `thenRun` it is executed too. The same contract as a `RunLoop` otherwise. */
+export type PlanLoop = (...of: [...Parameters<RunLoop>, { thenRun: boolean }]) => Promise<void>;
+
+export interface RoutedLoopDeps {
+  readonly runLoop: RunLoop;
+  /** Null: requests for plans take the agentic loop. */
+  readonly planLoop: PlanLoop | null;
+  /** UNIFIED_CLASSIFICATION. Off: every request takes the agentic loop. */
+  readonly isEnabled: () => boolean;
+  readonly askIntent: AskIntent;
+}
+
+/**
+ * The loop of a run by the route of the message that started it (requirements A1, A2). A run that continues (a resume, a finished
+ * review) keeps the route of its last message; nothing is classified again.
+ */
+export function createRoutedLoop({ runLoop, planLoop, isEnabled, askIntent }: RoutedLoopDeps): RunLoop {
+  return async (deps, run, conclude) => {
+    const { mode } = deps.store.quest(run.questId);
+    const route = isEnabled() && mode === "normal" ? await routeOf(deps, run, askIntent) : "loop";
+    run.question = route === "answer";
+    const plans = mode === "plan" || route === "plan" || route === "plan-run";
+    if (planLoop !== null && plans) return planLoop(deps, run, conclude, { thenRun: mode !== "plan" && route === "plan-run" });
+    return runLoop(deps, run, conclude);
+  };
+}
+
+async function routeOf(deps: TurnDeps, run: Run, askIntent: AskIntent): Promise<RouteName> {
+  const { store } = deps;
+  const stored = store.messages(run.questId).findLast(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  if (stored?.turn?.kind !== "user") return "loop";
+  if (run.startMessageId === null) return stored.turn.route ?? "loop";
+  try {
+    const { route } = await decide(deps, run, stored.message, askIntent);
+    // It may have been changed or removed while a model was asked.
+    const now = store.message(stored.message.id);
+    if (now?.turn?.kind === "user" && route !== "loop") {
+      await deps.ledger.ready(run.controller.signal);
+      store.keepTurn(stored.message.id, { ...now.turn, route });
+    }
+    return route;
+  } catch (error) {
+    run.controller.signal.throwIfAborted();
+    // The loop itself reports what is broken, such as a locked database.
+    deps.log("could not decide the route of a request", error);
+    return "loop";
+  }
+}
+
+/** Decides the route of a message, with a receipt that says why. */
+async function decide(deps: TurnDeps, run: Run, message: Message, askIntent: AskIntent): Promise<RequestRoute> {
+  const { ledger, redactor } = deps;
+  const { questId } = run;
+  const text = withoutCrusader(userText(message));
+  const ruled = routeByRules(text);
+  await ledger.ready(run.controller.signal);
+  const receipt = {
+    actionType: "system",
+    actionName: "route",
+    inputs: { messageId: message.id },
+    riskTier: "T0",
+    cognitionTier: "CLASSIFICATION",
+    questId,
+    parentId: run.receiptId,
+  } as const;
+  const outputsOf = ({ route, intent, why }: RequestRoute, method: string) => ({ route, intent, why: redactor.text(why).text, method });
+  if (ruled.isCertain) {
+    ledger.record(receipt, { status: "success", outputs: outputsOf(ruled, "rules") });
+    return ruled;
+  }
+  const parentId = ledger.open(receipt);
+  let chosen: RequestRoute = ruled;
+  let method = "rules";
+  try {
+    const { told, local } = await askIntent(deps, text, { questId, parentId, signal: run.controller.signal });
+    if (local !== null) run.classified = { messageId: message.id, intent: local };
+    if (told !== null) [chosen, method] = [routeByModel(text, told), "model"];
+  } finally {
+    await ledger.ready().catch(() => undefined);
+    ledger.close(parentId, {
+      status: run.controller.signal.aborted ? "cancelled" : "success",
+      outputs: outputsOf(chosen, method),
+    });
+  }
+  return chosen;
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
+import { type AskIntent } from "../../../agent-server/plans/routes/intent-question.ts";
+import { createRoutedLoop } from "../../../agent-server/plans/routes/routed-loop.ts";
+import { runLoop } from "../../../agent-server/turn/turn.ts";
+import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { recordingTools } from "../../support/quests/recording-tools.ts";
+import { type Answer, calls, fails, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+
+let folders: ReturnType<typeof makeFolders>;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folders = makeFolders();
+});
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+  folders.remove();
+});
+
+function start(script: Answer[], { isEnabled = true, askIntent }: { isEnabled?: boolean; askIntent?: AskIntent } = {}) {
+  const planned: boolean[] = [];
+  const recorded = recordingTools({ write_file: { tier: "T1", effect: () => ({ text: "Wrote a.ts." }) } });
+  const asked: string[] = [];
+  const host = openHost(folders, scriptedModels(script).models, recorded.tools, {
+    runLoop: createRoutedLoop({
+      runLoop,
+      planLoop: async (deps, run, conclude, { thenRun }) => {
+        planned.push(thenRun);
+        await runLoop(deps, run, conclude);
+      },
+      isEnabled: () => isEnabled,
+      askIntent: (deps, text, context) => {
+        asked.push(text);
+        return askIntent === undefined ? Promise.resolve({ told: null, local: null }) : askIntent(deps, text, context);
+      },
+    }),
+  });
+  open.push(host);
+  const routes = () =>
+    host.ledger
+      .search({ limit: 50 })
+      .items.flatMap(({ actionName, outputs }) => (actionName === "route" ? [outputs["route"]] : []))
+      .toReversed();
+  return { ...host, planned, asked, routes };
+}
+
+describe("a run's loop", () => {
+  it.each([
+    ["Plan the new importer", [false], ["plan"]],
+    ["Design and implement a cache", [true], ["plan-run"]],
+    ["Fix the header", [], ["loop"]],
+    ["What is this?", [], ["answer"]],
+  ])("%j", async (text, planned, routes) => {
+    const host = start([says("Done.")]);
+    const { questId } = host.orchestrator.send({ text });
+    await host.reaches(questId, "done");
+    expect([host.planned, host.routes(), host.asked]).toEqual([planned, routes, []]);
+  });
+
+  it("plans in plan mode whatever the message is, also while the flag is off", async () => {
+    const host = start([says("A plan.")], { isEnabled: false });
+    const { questId } = host.orchestrator.send({ text: "Fix the header", mode: "plan" });
+    await host.reaches(questId, "done");
+    expect([host.planned, host.routes()]).toEqual([[false], []]);
+  });
+
+  it("is not a question's in crusader mode", async () => {
+    const host = start([says("Done.")]);
+    const { questId } = host.orchestrator.send({ text: "What is this?", mode: "crusader" });
+    await host.reaches(questId, "done");
+    expect(host.routes()).toEqual([]);
+  });
+
+  it("keeps the route after a resume, without deciding again", async () => {
+    const refused = calls(["write_file", { path: "a.ts", content: "x" }]);
+    const host = start([fails(new LancelotError("unavailable", "The model does not answer.")), refused, says("Nothing to do.")]);
+    const { questId } = host.orchestrator.send({ text: "What is this?" });
+    await host.reaches(questId, "failed");
+    host.orchestrator.resume(questId);
+    await host.reaches(questId, "done");
+    expect(host.routes()).toEqual(["answer"]);
+  });
+
+  it("goes on as before when the model that is asked fails", async () => {
+    const host = start([says("Done.")], { askIntent: () => Promise.reject(new Error("broken")) });
+    const { questId } = host.orchestrator.send({ text: "How do I add a route to this app?" });
+    await host.reaches(questId, "done");
+    expect(host.asked).toHaveLength(1);
+    expect(host.planned).toEqual([]);
+  });
+});
