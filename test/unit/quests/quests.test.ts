@@ -204,6 +204,15 @@ describe("one request and its answer", () => {
       ),
     ).toBe(confidence);
   });
+
+  it.each([
+    ["done", "claims", 0.2],
+    ["done", "announcement", 0],
+    ["waiting", "claims", 0.2],
+    ["failed", "claims", 0],
+  ] as const)("%s with unbacked %s: %d", (status, unbacked, confidence) => {
+    expect(confidenceOf({ status }, [{ status: "success" }], false, unbacked)).toBe(confidence);
+  });
 });
 
 describe("attachments of a message", () => {
