@@ -9,6 +9,7 @@ import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
 import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
 import { createModels, createUsage, routerMigrations, usageMigrations } from "./models/models.ts";
+import { createPlans, plansMigrations } from "./plans/plans.ts";
 import { createEvidence, createQuests, createTimeline, questsMigrations } from "./quests/quests.ts";
 import { type Audit, createAudit, createLedger, createTelemetry, receiptsMigrations } from "./receipts/receipts.ts";
 import {
@@ -52,6 +53,7 @@ export function createHostServices(options: HostOptions, version: string) {
       ...usageMigrations,
       ...routerMigrations,
       ...questsMigrations,
+      ...plansMigrations,
       ...memoryMigrations,
     ],
   });
@@ -226,8 +228,9 @@ export function createHostServices(options: HostOptions, version: string) {
     ripgrepPath: paths.ripgrepPath,
     askEditor: options.askEditor,
   });
+  const plans = createPlans({ storage, emit, workspace, runLoop });
   const quests = createQuests({
-    runLoop,
+    runLoop: plans.runLoop,
     storage,
     models,
     tools,
@@ -287,6 +290,7 @@ export function createHostServices(options: HostOptions, version: string) {
     memory,
     models,
     oauth,
+    plans,
     quests,
     redactor,
     safeMode,

@@ -173,6 +173,8 @@ export const Part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() }),
   z.object({ type: z.literal("file"), path: z.string() }),
   ToolPart,
+  /** A plan, by its id for `plans.get`. */
+  z.object({ type: z.literal("plan"), planId: Id }),
   /** A message of the product rather than the model: a fallback, a stop, or an error with the next step. */
   z.object({
     type: z.literal("notice"),

@@ -3,6 +3,7 @@ import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import { type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
 import { createCompactCommand } from "./compact-command.ts";
+import { changeMode } from "./crusader.ts";
 import { contextMigrations } from "./context/context-store.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
 import { overrideQuest } from "./model-override.ts";
@@ -22,12 +23,12 @@ export { withoutCrusader } from "./crusader.ts";
 export { type Notice, notice, noticeOf, addNoticeOnce } from "./notices.ts";
 export { hasOpenChanges } from "./open-changes.ts";
 export { userText } from "./quest-page.ts";
-export type { Run, RunRouting } from "./quest-run.ts";
+export type { Planning, Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
-export type { TurnDeps } from "./turn-deps.ts";
+export type { RunLoop, TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";
@@ -150,6 +151,17 @@ export function createQuests(deps: QuestsDeps): Quests {
       messages.allowMoreTokens(id);
       return runner.start(id, "resume");
     },
+
+    runPlan(id, reason) {
+      runner.reconcile();
+      runner.requireNotRunningElsewhere(store.stored(id));
+      if (runner.runOf(id) !== undefined) throw new LancelotError("conflict", "This task is running. Wait for it, or stop it first.");
+      messages.allowMoreTokens(id);
+      changeMode({ store, ledger }, id, "normal");
+      return runner.start(id, reason);
+    },
+
+    isRunning: (id) => runner.runOf(id) !== undefined,
 
     rename(id, title) {
       store.stored(id);

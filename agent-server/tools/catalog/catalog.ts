@@ -31,6 +31,7 @@ import { memoryQuarantine } from "./memory-quarantine.ts";
 import { memoryReplace } from "./memory-replace.ts";
 import { memoryRollback } from "./memory-rollback.ts";
 import { memorySearch } from "./memory-search.ts";
+import { proposePlan } from "./propose-plan.ts";
 import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
@@ -70,6 +71,7 @@ export const catalog: readonly Tool[] = [
   diagnostics,
   askOwner,
   updatePlan,
+  proposePlan,
   soulProposeAmendment,
   memorySearch,
   memoryGetCoreBlocks,
