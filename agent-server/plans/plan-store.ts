@@ -34,7 +34,7 @@ export function createPlanStore({ storage, emit, workspace, now }: { storage: St
     ),
     get: db.prepare<[string], Row>("SELECT plan FROM plans WHERE id = ?"),
     list: db.prepare<[Record<string, unknown>], Row>(
-      `SELECT plan FROM plans JOIN quests ON quests.id = plans.quest_id
+      `SELECT plans.plan FROM plans JOIN quests ON quests.id = plans.quest_id
        WHERE quests.workspace = @workspace AND (@questId IS NULL OR plans.quest_id = @questId)
        ORDER BY plans.created_at DESC, plans.rowid DESC LIMIT @limit`,
     ),

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { Emit } from "../contract/events.ts";
-import type { RunLoop } from "../quests/quests.ts";
+import { LancelotError } from "../contract/errors.ts";
+import { fail, noticeOf, type RunLoop } from "../quests/quests.ts";
 import type { Storage } from "../storage/storage.ts";
 import { runPlan } from "./executor.ts";
 import { createPlanStore, type PlanStore } from "./plan-store.ts";
@@ -27,7 +28,7 @@ export function createPlans(of: { storage: Storage; emit: Emit; workspace: strin
   const workspace = of.workspace === null ? "" : realpathSync(of.workspace);
   const plans = createPlanStore({ ...of, workspace, now });
 
-  const planLoop: PlanLoop = async (deps, run, conclude, { thenRun }) => {
+  const planOrRun: PlanLoop = async (deps, run, conclude, { thenRun }) => {
     const running = plans.runningOf(run.questId);
     if (running !== null) return runPlan({ plans, runLoop }, deps, run, running.id, conclude);
     const model = await deps.models.active().catch(() => null);
@@ -37,6 +38,17 @@ export function createPlans(of: { storage: Storage; emit: Emit; workspace: strin
     if (plan === null) return runLoop(deps, run, conclude);
     plans.patch(plan.id, { status: "running", nextAction: "The first step." });
     return runPlan({ plans, runLoop }, deps, run, plan.id, conclude);
+  };
+
+  const planLoop: PlanLoop = async (deps, run, conclude, options) => {
+    try {
+      await planOrRun(deps, run, conclude, options);
+    } catch (error) {
+      // As in the ordinary loop: a run that was ended from outside has written its state.
+      if (run.ended) throw error;
+      if (!(error instanceof LancelotError)) deps.log("a plan failed", error);
+      conclude(fail(deps, run, noticeOf(error)));
+    }
   };
 
   return {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import type { Emit } from "../../agent-server/contract/events.ts";
 import type { PlanArtifact } from "../../agent-server/contract/plans.ts";
+import type { TraceNode } from "../../agent-server/contract/receipts.ts";
 import { createHost, type Host } from "../../agent-server/host.ts";
 import { productPaths } from "../../agent-server/paths.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
@@ -55,6 +56,7 @@ async function openHost() {
       for (;;) {
         const now = await quest(id);
         if (statuses.includes(now.status)) return now;
+        if (now.status === "failed") throw new Error(`the quest failed: ${now.problem ?? ""}`);
         await new Promise<void>((resolve) => {
           const watch = (): void => {
             watchers.delete(watch);
@@ -67,6 +69,7 @@ async function openHost() {
   };
 }
 
+const all = (nodes: readonly TraceNode[]): TraceNode[] => nodes.flatMap((node) => [node, ...all(node.children)]);
 const step = (title: string, path: string, doneWhen: string[] = [`\`${path}\` contains \`made\``]) => ({
   title,
   doneWhen,
@@ -77,10 +80,12 @@ const proposal = (...steps: unknown[]) => ({
 });
 const write = (path: string, content = "made\n"): Turn => ({ toolCalls: [{ name: "write_file", args: { path, content } }] });
 const isPlanning = ({ tools }: SeenRequest): boolean => tools.some(({ name }) => name === "propose_plan");
-/** The text of the step that the model works on, and whether it has called a tool since. */
-function current({ messages }: SeenRequest): { step: string; called: boolean } {
-  const at = messages.findLastIndex(({ role, text }) => role === "user" && text.includes("[Step "));
-  return { step: messages[at]?.text ?? "", called: messages.slice(at + 1).some(({ toolCalls }) => toolCalls.length > 0) };
+/** The step that the model works on, its text, and whether a tool was called since. */
+function current({ messages }: SeenRequest): { title: string; text: string; called: boolean } {
+  const at = messages.findLastIndex(({ role, text }) => role === "user" && text.includes("of the approved plan: "));
+  const text = messages[at]?.text ?? "";
+  const title = /of the approved plan: (.*)/.exec(text)?.[1] ?? "";
+  return { title, text, called: messages.slice(at + 1).some(({ toolCalls }) => toolCalls.length > 0) };
 }
 
 it("plan mode changes nothing, offers only what looks, and ends with a plan that the user approves and runs", async () => {
@@ -94,9 +99,9 @@ it("plan mode changes nothing, offers only what looks, and ends with a plan that
         if (planned === 1) return write("b.txt");
         return proposal(step("Make b", "b.txt"), step("Make c", "c.txt"));
       }
-      const { step: text, called } = current(request);
+      const { title, called } = current(request);
       if (called) return { text: "Done." };
-      return write(text.includes("Make b") ? "b.txt" : "c.txt");
+      return write(title === "Make b" ? "b.txt" : "c.txt");
     },
   });
   const { handlers, reaches, plans, tools } = await openHost();
@@ -128,7 +133,7 @@ it("plan mode changes nothing, offers only what looks, and ends with a plan that
 
   // Steps and their verifications are receipts below that of the plan.
   const { roots } = await handlers["receipts.trace"]({ id: plan.receiptId }, call);
-  const steps = roots[0]?.children.filter(({ receipt }) => receipt.actionName === "plan.step") ?? [];
+  const steps = all(roots).filter(({ receipt }) => receipt.actionName === "plan.step" && receipt.parentId === plan.receiptId);
   expect(steps.map(({ receipt }) => receipt.status)).toEqual(["success", "success"]);
   for (const { receipt, children } of steps) {
     expect(receipt.cognitionTier).toBe("PLANNING");
@@ -139,19 +144,16 @@ it("plan mode changes nothing, offers only what looks, and ends with a plan that
 });
 
 it("returns a plan that is not specific, and one that was rejected", async () => {
-  const results: string[] = [];
   let planned = 0;
   server = await startModelServer({
-    script(request) {
-      const last = request.messages.at(-1);
-      if (last?.role === "tool") results.push(...last.toolResults.map(({ isError }) => (isError ? "returned" : "taken")));
+    script() {
       planned += 1;
       if (planned === 1) return proposal({ title: "Analyze", doneWhen: ["it is understood"] });
       if (planned <= 3) return proposal(step("Make b", "b.txt"));
       return proposal(step("Make c", "c.txt"));
     },
   });
-  const { handlers, reaches, plans } = await openHost();
+  const { handlers, reaches, plans, tools } = await openHost();
   const { questId } = await handlers["plans.create"]({ goal: "Make a file" }, call);
   await reaches(questId, "done");
   const [first] = await plans(questId);
@@ -163,7 +165,9 @@ it("returns a plan that is not specific, and one that was rejected", async () =>
     ["draft", "Make c", null],
     ["rejected", "Make b", "Not b."],
   ]);
-  expect(results).toEqual(["returned", "returned"]);
+  expect((await tools(questId)).map(({ tool, status }) => [tool, status])).toEqual(
+    ["failure", "success", "failure", "success"].map((status) => ["propose_plan", status]),
+  );
 });
 
 it("gives a step three attempts, each told what was missed, then ends with what is done", async () => {
@@ -171,8 +175,8 @@ it("gives a step three attempts, each told what was missed, then ends with what 
   server = await startModelServer({
     script(request) {
       if (isPlanning(request)) return proposal(step("Make b", "b.txt"), step("Make c", "c.txt"), step("Make d", "d.txt"));
-      const { step: text, called } = current(request);
-      if (!called && text.includes("Make b")) return write("b.txt");
+      const { title, text, called } = current(request);
+      if (!called && title === "Make b") return write("b.txt");
       if (!called) attempts.push(text);
       // The lie: nothing was written.
       return { text: "All is done and verified." };
@@ -206,9 +210,9 @@ it("continues with the unfinished step after the host ended, and repeats nothing
   server = await startModelServer({
     async script(request) {
       if (isPlanning(request)) return proposal(step("Make b", "b.txt"), step("Make c", "c.txt"));
-      const { step: text, called } = current(request);
-      if (!called) return write(text.includes("Make b") ? "b.txt" : "c.txt");
-      if (text.includes("Make c") && !held) {
+      const { title, called } = current(request);
+      if (!called) return write(title === "Make b" ? "b.txt" : "c.txt");
+      if (title === "Make c" && !held) {
         held = true;
         reached.resolve();
         await release.promise;

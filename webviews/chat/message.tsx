@@ -10,6 +10,7 @@ import { t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./chat-state.ts";
+import { PlanCard } from "./plan-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 type Notice = Extract<Part, { type: "notice" }>;
@@ -106,6 +107,8 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
       );
     case "tool":
       return <ToolCard part={part} chat={chat} />;
+    case "plan":
+      return <PlanCard planId={part.planId} chat={chat} />;
     case "notice":
       return <NoticeView part={part} chat={chat} questId={questId} />;
   }

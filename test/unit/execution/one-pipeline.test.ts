@@ -63,6 +63,10 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
+  propose_plan: {
+    args: { goal: "One", context: "Two", steps: [{ title: "One", doneWhen: ["`a.ts` exists"] }], doneWhen: ["`a.ts` exists"] },
+    acts: null,
+  },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
   memory_search: { args: { query: "alpha" }, acts: "query" },
   memory_get_core_blocks: { args: {}, acts: null },
