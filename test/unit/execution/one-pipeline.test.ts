@@ -261,6 +261,7 @@ describe("there is one execution pipeline", () => {
       ? Object.fromEntries(Object.entries(args as object).map(([name, value]) => [name, remembered[String(value)] ?? (value as unknown)]))
       : args;
     return fixture.run(tool, named, {
+      proposePlan: () => ({ text: "Shown.", accepted: true }),
       askOwner: async () => {
         watch.note("owner", "asked");
         return "this";
