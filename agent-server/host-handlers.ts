@@ -14,6 +14,7 @@ import {
   tasksHandlers,
   usageHandlers,
 } from "./models/models.ts";
+import { plansHandlers } from "./plans/plans.ts";
 import { chatHandlers, contextHandlers } from "./quests/quests.ts";
 import { receiptsHandlers, withReceipt } from "./receipts/receipts.ts";
 import { securityHandlers } from "./security/security.ts";
@@ -65,6 +66,7 @@ export function createHandlers(
     },
     ...chatHandlers(quests),
     ...contextHandlers(quests),
+    ...plansHandlers({ store: services.plans.store, quests, governance, tools, ledger, redactor }),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     ...modelsHandlers(models, ledger),
     ...localHandlers(models.localOperations),

@@ -30,7 +30,15 @@ import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
-import { askIntent, createClaimCheck, createReasoning, createRoutedLoop, recallExperiences } from "./plans/plans.ts";
+import {
+  askIntent,
+  createClaimCheck,
+  createPlans,
+  createReasoning,
+  createRoutedLoop,
+  plansMigrations,
+  recallExperiences,
+} from "./plans/plans.ts";
 import { createWorkspace, readTestReport, workspaceMigrations } from "./workspace/workspace.ts";
 
 export type HostServices = ReturnType<typeof createHostServices>;
@@ -54,6 +62,7 @@ export function createHostServices(options: HostOptions, version: string) {
       ...usageMigrations,
       ...routerMigrations,
       ...questsMigrations,
+      ...plansMigrations,
       ...memoryMigrations,
     ],
   });
@@ -228,8 +237,9 @@ export function createHostServices(options: HostOptions, version: string) {
     ripgrepPath: paths.ripgrepPath,
     askEditor: options.askEditor,
   });
+  const plans = createPlans({ storage, emit, workspace, runLoop });
   const quests = createQuests({
-    runLoop: createRoutedLoop({ runLoop, planLoop: null, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
+    runLoop: createRoutedLoop({ ...plans, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
     storage,
     models,
     tools,
@@ -321,6 +331,7 @@ export function createHostServices(options: HostOptions, version: string) {
     memory,
     models,
     oauth,
+    plans,
     quests,
     redactor,
     safeMode,

@@ -208,6 +208,8 @@ export const Part = z.discriminatedUnion("type", [
   ToolPart,
   /** The deep reasoning before a complex or risky request (requirement A5). The model reads it before it begins. */
   ReasoningPart,
+  /** A plan, by its id for `plans.get`. */
+  z.object({ type: z.literal("plan"), planId: Id }),
   /** A message of the product rather than the model: a fallback, a stop, or an error with the next step. */
   z.object({
     type: z.literal("notice"),

@@ -6,6 +6,7 @@ import { Id } from "./common.ts";
 import { ConfigProblem } from "./host.ts";
 import { Approval } from "./governance.ts";
 import { LocalModel } from "./models.ts";
+import { PlanArtifact } from "./plans.ts";
 import { SandboxState } from "./providers.ts";
 import { Receipt } from "./receipts.ts";
 import { RouterDecision } from "./router.ts";
@@ -46,6 +47,8 @@ export const eventTopics = {
   task: TaskLeft,
   /** A receipt was opened or closed. */
   receipt: Receipt,
+  /** A plan was made or changed. */
+  plan: PlanArtifact,
   localModel: LocalModel,
   /** A soul was proposed, decided or activated, here or in another window: reload `soul.status`. */
   soul: SoulStatus,

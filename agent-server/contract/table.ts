@@ -12,6 +12,7 @@ import { intentMethods } from "./intent.ts";
 import { memoryMethods } from "./memory-methods.ts";
 import { modelMethods } from "./models.ts";
 import { oauthMethods } from "./oauth.ts";
+import { planMethods } from "./plans.ts";
 import { providerMethods } from "./providers.ts";
 import { receiptMethods } from "./receipts.ts";
 import { routerMethods } from "./router.ts";
@@ -39,6 +40,7 @@ export const methods = {
   ...providerMethods,
   ...backgroundMethods,
   ...changeMethods,
+  ...planMethods,
   ...securityMethods,
   ...soulMethods,
   ...trustMethods,

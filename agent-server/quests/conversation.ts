@@ -92,7 +92,7 @@ function retrieved({ text, findings }: { text: string; findings?: string[] }): C
 }
 
 /** Tools whose result comes from the user or from Lancelot itself. */
-const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan", "report_outcome"]);
+const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan", "report_outcome", "propose_plan"]);
 
 function assistantTurn(messageId: string, parts: readonly Part[], content: AssistantContent[], cut: Cut | null): ContextMessage[] {
   const calls = content.filter((item) => item.type === "tool_call");

@@ -24,7 +24,7 @@ export function changeMode({ store, ledger }: { store: QuestStore; ledger: Pick<
   const before = store.quest(questId);
   if (before.mode === mode) return before;
   const after = store.patch(questId, { mode });
-  recordCrusader(ledger, after, mode === "crusader" ? "start" : "end");
+  if (mode === "crusader" || before.mode === "crusader") recordCrusader(ledger, after, mode === "crusader" ? "start" : "end");
   return after;
 }
 

@@ -34,6 +34,8 @@ function toBlock(part: Part): string {
       return `_Image (${part.mediaType})_`;
     case "file":
       return `_Attached: ${part.path}_`;
+    case "plan":
+      return "_Plan_";
     case "notice":
       return `> ${part.text.replaceAll("\n", "\n> ")}`;
     case "outcome":

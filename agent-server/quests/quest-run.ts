@@ -1,6 +1,7 @@
 import type { WaitingFor } from "../contract/chat.ts";
 import type { Quest } from "../contract/chat.ts";
 import type { IntentResult } from "../contract/intent.ts";
+import type { PlanProposal } from "../contract/plans.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { RouteSequence, TaskType } from "../models/models.ts";
 import { createFailureCounter } from "./stop-rules.ts";
@@ -16,6 +17,13 @@ export interface RunRouting {
   readonly routes: RouteSequence;
 }
 
+/** While a run makes a plan: its actions only look, and it ends with a proposed plan. */
+export interface Planning {
+  propose(plan: PlanProposal): { text: string; accepted: boolean };
+  /** True after a plan was accepted. */
+  isFinished(): boolean;
+}
+
 /** One run of a quest in this host, from its start (a message, resume, a finished review) to its end. */
 export interface Run {
   readonly questId: string;
@@ -24,6 +32,8 @@ export interface Run {
   readonly startMessageId: string | null;
   /** The root of all receipts of this run. */
   readonly receiptId: string;
+  /** The receipt of what the run does now: its own, or that of a step of its plan. */
+  parentId: string;
   /** Resolves when the loop has returned; never rejects. */
   done: Promise<void>;
   /** True after the run was ended from outside; the loop then writes nothing more. */
@@ -49,6 +59,8 @@ export interface Run {
   question: boolean;
   /** The intent of a message that the run's route was decided for, so that it is not classified again. */
   classified: { readonly messageId: string; readonly intent: IntentResult } | null;
+  /** Null unless the run makes a plan. */
+  planning: Planning | null;
   /** True after the model was asked to continue an answer that reached the length limit. */
   continuedAfterLimit: boolean;
 }
@@ -58,6 +70,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     questId,
     startMessageId,
     receiptId,
+    parentId: receiptId,
     controller: new AbortController(),
     done: Promise.resolve(),
     ended: false,
@@ -73,6 +86,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     answered: false,
     question: false,
     classified: null,
+    planning: null,
     continuedAfterLimit: false,
   };
 }

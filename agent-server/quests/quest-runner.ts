@@ -89,7 +89,8 @@ export function createQuestRunner(
     runs.delete(run.questId);
     const { questId } = run;
     if (outcome.status !== "waiting") {
-      changeMode(deps, questId, "normal");
+      // A task that could not be planned is still to be planned after *Resume*.
+      if (outcome.status === "done" || store.quest(questId).mode === "crusader") changeMode(deps, questId, "normal");
       void deps.models.release(cacheKeyOf(questId));
     }
     if (outcome.status === "waiting") store.patch(questId, { status: "waiting", waitingFor: { kind: "review", id: questId } });
@@ -158,7 +159,7 @@ export function createQuestRunner(
   function markEnded(questId: string, status: "cancelled" | "interrupted"): void {
     const { quest } = store.stored(questId);
     // Crusader mode ends with the run, also after a crash: advance approval must not survive until a resume.
-    changeMode(deps, questId, "normal");
+    if (quest.mode === "crusader") changeMode(deps, questId, "normal");
     if (status === "cancelled") {
       store.addMessage({ questId, role: "assistant", parts: [notice("info", "You stopped this task.", "resume")] });
       store.patch(questId, { status, waitingFor: null, problem: null, answer: null });

@@ -20,6 +20,9 @@ export interface Quests {
   list(params: Params<"quests.list">): Result<"quests.list">;
   get(id: string): { quest: Quest; messages: Message[] };
   resume(id: string): Quest;
+  /** Starts a run of a quest in normal mode, whose plan was approved. @throws LancelotError `conflict` while it runs */
+  runPlan(id: string, reason: string): Quest;
+  isRunning(id: string): boolean;
   rename(id: string, title: string): Quest;
   /** Sets the lane, provider or model of a quest; null lets the router choose. */
   override(id: string, override: ModelOverride | null): Promise<Quest>;

@@ -4,6 +4,7 @@ import type { Emit } from "../contract/events.ts";
 import { type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
 import { createCompactCommand } from "./compact-command.ts";
 import { createHostCommands } from "./host-commands.ts";
+import { changeMode } from "./crusader.ts";
 import { contextMigrations } from "./context/context-store.ts";
 import { questsMigrations as questMigrations } from "./migrations.ts";
 import { overrideQuest } from "./model-override.ts";
@@ -23,7 +24,7 @@ export { withoutCrusader } from "./crusader.ts";
 export { type Notice, notice, noticeOf, addNoticeOnce } from "./notices.ts";
 export { hasOpenChanges } from "./open-changes.ts";
 export { userText } from "./quest-page.ts";
-export type { Run, RunRouting } from "./quest-run.ts";
+export type { Planning, Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
@@ -154,6 +155,17 @@ export function createQuests(deps: QuestsDeps): Quests {
       messages.allowMoreTokens(id);
       return runner.start(id, "resume");
     },
+
+    runPlan(id, reason) {
+      runner.reconcile();
+      runner.requireNotRunningElsewhere(store.stored(id));
+      if (runner.runOf(id) !== undefined) throw new LancelotError("conflict", "This task is running. Wait for it, or stop it first.");
+      messages.allowMoreTokens(id);
+      changeMode({ store, ledger }, id, "normal");
+      return runner.start(id, reason);
+    },
+
+    isRunning: (id) => runner.runOf(id) !== undefined,
 
     rename(id, title) {
       store.stored(id);

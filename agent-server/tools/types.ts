@@ -1,6 +1,7 @@
 import type { ActionContext } from "../contract/action.ts";
 import type { PlanStep, ToolPart } from "../contract/chat.ts";
 import type { LancelotError } from "../contract/errors.ts";
+import type { PlanProposal } from "../contract/plans.ts";
 import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { ToolSchema } from "../models/models.ts";
@@ -19,6 +20,8 @@ export interface ToolCall extends ActionContext {
   readonly askOwner?: (question: string, options: readonly string[] | undefined, signal: AbortSignal) => Promise<string>;
   /** Stores the quest's plan. */
   readonly updatePlan?: (steps: readonly PlanStep[]) => void;
+  /** Takes a plan, or says what it lacks; absent outside of planning. */
+  readonly proposePlan?: (plan: PlanProposal) => { text: string; accepted: boolean };
   /** Called when the card changes: title, tier, verdict, rules, approval, status, receipt. */
   readonly onUpdate?: (card: Partial<ToolPart>) => void;
   /** Redacted output while the tool runs; `offset` counts UTF-16 units from the start, skipped ones included. */

@@ -119,7 +119,7 @@ async function makeCalls(
   const stops: { part: ToolPart; why: StopReason }[] = [];
   await runToolCalls(deps, message, calls, {
     run,
-    mode: run.question ? "question" : quest.mode,
+    mode: run.question ? "question" : run.planning === null ? quest.mode : "plan",
     parentId,
     onStop: (part, why) => {
       stops.push({ part, why });

@@ -191,6 +191,7 @@ async function runOne(
       signal,
       ...(canAsk ? { askOwner, settleReview } : {}),
       updatePlan,
+      ...(run.planning === null ? {} : { proposePlan: run.planning.propose }),
       onUpdate: update,
       onOutput: liveOutput.add,
     });

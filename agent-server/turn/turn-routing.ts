@@ -32,7 +32,7 @@ export async function routeStep(deps: Deps, run: Run): Promise<Route> {
       ? before
       : {
           messageId: request?.id ?? "",
-          type: await typeOf(deps, run),
+          type: run.planning === null ? await typeOf(deps, run) : "plan",
           text: request === undefined ? "" : withoutCrusader(userText(request)),
           override,
           // A new choice of the user starts a new sequence; a new message may move a running loop up a lane, never down.

@@ -63,7 +63,7 @@ function isFree({ ledger }: TurnDeps, run: Run): Promise<boolean> {
 }
 
 async function runSteps(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) => void): Promise<void> {
-  const trace: Trace = { questId: run.questId, parentId: run.receiptId };
+  const trace: Trace = { questId: run.questId, parentId: run.parentId };
   const surroundings = await deps.context.readSources(mentionedPaths(deps.store, run.questId), trace);
   const memory = deps.recall.begin(run.questId, trace);
   const unfinished = await finishPendingCalls(deps, run, trace);
@@ -83,6 +83,8 @@ async function runSteps(deps: TurnDeps, run: Run, conclude: (outcome: Outcome) =
       if (needsAnswer(deps.store, run.questId)) continue;
       return conclude(hasOpenChanges(deps.changes, run.questId) ? { status: "waiting" } : { status: "done" });
     }
+    if (run.planning?.isFinished() === true && toConversation(deps.store.messages(run.questId)).at(-1)?.role === "tool")
+      return conclude({ status: "done" });
     const outcome = stopByBudget(deps, run) ?? (await takeTurn(deps, run, surroundings, memory));
     if (outcome !== null) return conclude(outcome);
   }
@@ -164,7 +166,7 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
     inputs: { number: run.turns, model: name },
     riskTier: "T0",
     questId,
-    parentId: run.receiptId,
+    parentId: run.parentId,
   });
   let status: "success" | "failure" | "cancelled" = "failure";
   try {
@@ -189,7 +191,7 @@ async function answerOnce(deps: TurnDeps, run: Run, surroundings: PromptSources,
   const trace: Trace = { questId, parentId: turnId };
   if (active.small) await readForSmallModel(deps, run, active, turnId);
 
-  const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal });
+  const prompted = await deps.questContext.prompt({ questId, model: active, surroundings, trace, signal, planning: run.planning !== null });
   const { system, fitted, tools, answer, problem } = prompted;
   run.promptSize = { tokens: prompted.tokens, window: prompted.window };
   if (problem !== null) {

@@ -54,6 +54,8 @@ export interface Chat {
   readonly outgoing: ReadonlySignal<readonly OutgoingMessage[]>;
   /** Sends the next message in crusader mode, which applies edits after a checkpoint without a review. */
   readonly crusader: Signal<boolean>;
+  /** Messages ask for a plan, which is not run before the user approves it. Stays on until it is turned off. */
+  readonly planMode: Signal<boolean>;
   readonly problem: Signal<string | null>;
   /** Maps each change of this quest to the last tool call that belongs to it, where the change is shown. */
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
@@ -116,6 +118,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   const images = signal<readonly ImageAttachment[]>([]);
   const editing = signal<Message | null>(null);
   const crusader = signal(false);
+  const planMode = signal(false);
   const problem = signal<string | null>(
     initial.outgoing.length === 0
       ? null
@@ -178,6 +181,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     images: pictures,
     replaces,
     crusader: isCrusader,
+    plan: isPlan,
   }: OutgoingMessage): Promise<void> {
     const attachments: Attachment[] = [...mentioned(text, picked).map((path) => ({ type: "file" as const, path })), ...pictures];
     const current = messageTarget.questId === null ? undefined : store.quests.peek().get(messageTarget.questId);
@@ -194,7 +198,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       text,
       ...(messageTarget.questId === null ? {} : { questId: messageTarget.questId }),
       ...(attachments.length === 0 ? {} : { attachments }),
-      ...(isCrusader ? { mode: "crusader" as const } : {}),
+      ...(isCrusader ? { mode: "crusader" as const } : isPlan ? { mode: "plan" as const } : {}),
       ...(replaces === null ? {} : { replaceMessageId: replaces.id }),
     });
     messageTarget.questId = sent.questId;
@@ -229,7 +233,15 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     }
     problem.value = null;
     history.value = [...history.value.filter((known) => known !== text), text].slice(-maxHistory);
-    const message = { target, text, chosen: chosen.value, images: images.value, replaces: editing.value, crusader: crusader.value };
+    const message = {
+      target,
+      text,
+      chosen: chosen.value,
+      images: images.value,
+      replaces: editing.value,
+      crusader: crusader.value,
+      plan: planMode.value,
+    };
     // Queues before clearing the draft, so that the saved state holds the text at every moment.
     const sent = outbox.enqueue(message);
     draft.value = "";
@@ -316,6 +328,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     editing,
     outgoing: outbox.queue,
     crusader,
+    planMode,
     problem,
     changeAt,
     hasRestorableFiles,

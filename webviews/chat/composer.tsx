@@ -217,6 +217,19 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
               chat.crusader.value = !chat.crusader.peek();
             }}
           />
+          <select
+            class="composer-mode"
+            data-testid="mode"
+            aria-label={t("Mode")}
+            title={t("Agent works at once. Plan changes nothing until you approve a plan.")}
+            value={chat.planMode.value ? "plan" : "agent"}
+            onChange={(event) => {
+              chat.planMode.value = event.currentTarget.value === "plan";
+            }}
+          >
+            <option value="agent">{t("Agent")}</option>
+            <option value="plan">{t("Plan")}</option>
+          </select>
           <span class="spring" />
           <IconButton
             testId="send"

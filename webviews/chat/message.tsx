@@ -12,6 +12,7 @@ import { Markdown } from "../shared/markdown/markdown.tsx";
 import type { Chat } from "./chat-state.ts";
 import { ReasoningCard } from "./reasoning-card.tsx";
 import { OutcomeCard } from "./outcome.tsx";
+import { PlanCard } from "./plan-card.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 type Notice = Extract<Part, { type: "notice" }>;
@@ -110,6 +111,8 @@ const PartView = memo(function PartView({ part, own, streaming, questId, chat }:
       return <ReasoningCard part={part} chat={chat} />;
     case "tool":
       return <ToolCard part={part} chat={chat} />;
+    case "plan":
+      return <PlanCard planId={part.planId} chat={chat} />;
     case "notice":
       return <NoticeView part={part} chat={chat} questId={questId} />;
     case "outcome":

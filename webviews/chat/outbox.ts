@@ -17,6 +17,8 @@ export interface OutgoingMessage {
   /** The message that this one replaces. */
   readonly replaces: Message | null;
   readonly crusader: boolean;
+  /** True to get a plan first. */
+  readonly plan: boolean;
 }
 
 export interface Outbox {

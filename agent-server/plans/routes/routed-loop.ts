@@ -1,15 +1,13 @@
 import type { Message } from "../../contract/chat.ts";
 import { type Run, type RouteName, type RunLoop, type TurnDeps, userText, withoutCrusader } from "../../quests/quests.ts";
+import type { PlanLoop } from "../plan-loop.ts";
 import { type AskIntent } from "./intent-question.ts";
 import { type RequestRoute, routeByModel, routeByRules } from "./request-route.ts";
 
-/** Makes a plan for the request of a run; with `thenRun` it is executed too. The same contract as a `RunLoop` otherwise. */
-export type PlanLoop = (...of: [...Parameters<RunLoop>, { thenRun: boolean }]) => Promise<void>;
-
 export interface RoutedLoopDeps {
+  /** Carries on a plan that runs, and plans in plan mode. */
   readonly runLoop: RunLoop;
-  /** Null: requests for plans take the agentic loop. */
-  readonly planLoop: PlanLoop | null;
+  readonly planLoop: PlanLoop;
   /** UNIFIED_CLASSIFICATION. Off: every request takes the agentic loop. */
   readonly isEnabled: () => boolean;
   readonly askIntent: AskIntent;
@@ -24,10 +22,18 @@ export function createRoutedLoop({ runLoop, planLoop, isEnabled, askIntent }: Ro
     const { mode } = deps.store.quest(run.questId);
     const route = isEnabled() && mode === "normal" ? await routeOf(deps, run, askIntent) : "loop";
     run.question = route === "answer";
-    const plans = mode === "plan" || route === "plan" || route === "plan-run";
-    if (planLoop !== null && plans) return planLoop(deps, run, conclude, { thenRun: mode !== "plan" && route === "plan-run" });
+    const plans = (route === "plan" || route === "plan-run") && !isPlanned(deps, run);
+    if (plans) return planLoop(deps, run, conclude, { thenRun: route === "plan-run" });
     return runLoop(deps, run, conclude);
   };
+}
+
+/** True for a run that continues after its request got a plan: the plan's own state says what is left of it. */
+function isPlanned({ store }: TurnDeps, run: Run): boolean {
+  if (run.startMessageId !== null) return false;
+  const messages = store.messages(run.questId);
+  const at = messages.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  return messages.slice(at + 1).some(({ message }) => message.parts.some(({ type }) => type === "plan"));
 }
 
 async function routeOf(deps: TurnDeps, run: Run, askIntent: AskIntent): Promise<RouteName> {

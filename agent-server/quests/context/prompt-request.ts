@@ -1,4 +1,5 @@
 import { offersMemory, type PromptRequest } from "../../context/context.ts";
+import type { Tier } from "../../contract/common.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Tools } from "../../tools/tools.ts";
 import { toConversation, toSmallConversation } from "../conversation.ts";
@@ -13,11 +14,12 @@ export function createPromptRequest(
   { store, tools }: { store: QuestStore; tools: Pick<Tools, "list" | "schemas"> },
   questId: string,
   active: Pick<ActiveModel, "small" | "contextWindow">,
+  planning = false,
 ): QuestPromptRequest {
   const quest = store.quest(questId);
   const stored = store.messages(questId);
   const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
-  const usable = tools.list().flatMap((tool) => (tool.problem === null ? [tool.name] : []));
+  const usable = tools.list().flatMap((tool) => (tool.problem === null && suits(tool, planning) ? [tool.name] : []));
   const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
   return {
     small: active.small,
@@ -30,6 +32,12 @@ export function createPromptRequest(
     window: active.contextWindow,
     answer: active.small ? smallAnswerTokens : Math.min(8_192, Math.floor(active.contextWindow / 4)),
   };
+}
+
+/** A plan is made with what only looks; the plan itself is proposed only then. */
+function suits({ name, baseTier }: { name: string; baseTier: Tier }, planning: boolean): boolean {
+  if (name === "propose_plan") return planning;
+  return !planning || (baseTier === "T0" && name !== "update_plan") || name === "fetch_url";
 }
 
 function lastRequest(turns: readonly Extract<PromptRequest["messages"][number], { role: "user" }>["content"][]): string {

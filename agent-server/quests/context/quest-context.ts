@@ -36,8 +36,8 @@ export function createQuestContext(deps: QuestContextDeps) {
   const { store, kept, context, ledger, settings } = deps;
   const compacting = new Map<string, Promise<CompactionResult | null>>();
 
-  function view(questId: string, model: Pick<Model, "small" | "contextWindow">): QuestView {
-    return viewQuest(deps, questId, createPromptRequest(deps, questId, model), settings().budget_tokens);
+  function view(questId: string, model: Pick<Model, "small" | "contextWindow">, planning = false): QuestView {
+    return viewQuest(deps, questId, createPromptRequest(deps, questId, model, planning), settings().budget_tokens);
   }
 
   /** Allows one summary of a quest at a time: a second request joins the first. */
@@ -114,10 +114,12 @@ export function createQuestContext(deps: QuestContextDeps) {
       surroundings: PromptSources;
       trace: Trace;
       signal: AbortSignal;
+      /** True when the run makes a plan. */
+      planning?: boolean;
     }): Promise<PreparedPrompt> {
-      const { questId, model, surroundings, trace, signal } = of;
+      const { questId, model, surroundings, trace, signal, planning } = of;
       const measure = (): { current: QuestView; size: ContextUsage } => {
-        const current = view(questId, model);
+        const current = view(questId, model, planning);
         return { current, size: context.measure(surroundings, current.request) };
       };
       await refreshItems(deps, questId, trace);
@@ -139,7 +141,7 @@ export function createQuestContext(deps: QuestContextDeps) {
           signal.throwIfAborted();
         }
       }
-      const { request, items } = view(questId, model);
+      const { request, items } = view(questId, model, planning);
       const assembled = context.assemble(surroundings, request, trace);
       const problem = assembled.fitted.fits
         ? null

@@ -21,7 +21,7 @@ export interface QuestPiece extends Piece {
 /** Tools whose `path` argument is the file they act on. */
 const fileTools: ReadonlySet<string> = new Set(["read_file", "get_file_outline", "edit_file", "write_file", "delete_file", "diagnostics"]);
 /** Tools whose result comes from Lancelot or the user, and so is never shortened. */
-const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan", "report_outcome"]);
+const trustedTools: ReadonlySet<string> = new Set(["ask_owner", "update_plan", "report_outcome", "propose_plan"]);
 
 /**
  * Lists the pieces of the messages after `after` in order. A piece counts as used when its file is read, edited or named later.

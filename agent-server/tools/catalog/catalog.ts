@@ -31,6 +31,7 @@ import { memoryQuarantine } from "./memory-quarantine.ts";
 import { memoryReplace } from "./memory-replace.ts";
 import { memoryRollback } from "./memory-rollback.ts";
 import { memorySearch } from "./memory-search.ts";
+import { proposePlan } from "./propose-plan.ts";
 import { readFile } from "./read-file.ts";
 import { reportOutcome } from "./report-outcome.ts";
 import { runCommand } from "./run-command.ts";
@@ -72,6 +73,7 @@ export const catalog: readonly Tool[] = [
   askOwner,
   updatePlan,
   reportOutcome,
+  proposePlan,
   soulProposeAmendment,
   memorySearch,
   memoryGetCoreBlocks,

@@ -68,7 +68,7 @@ export const readTap: ReportReader = (lines) => {
     else if (/^(?:not )?ok \d{1,9}\b.{0,2000}# (?:skip|todo)\b/i.test(line)) counts.skipped += 1;
     else if (/^ok \d{1,9}\b/.test(line)) counts.passed += 1;
     else if (/^not ok \d{1,9}\b/.test(line)) counts.failed += 1;
-    else if (/^Bail out!/.test(line)) counts.errors += 1;
+    else if (line.startsWith("Bail out!")) counts.errors += 1;
   }
   if (planned === null) return null;
   // The producer ended before it ran what it planned.

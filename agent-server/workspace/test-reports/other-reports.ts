@@ -76,7 +76,7 @@ export const readCargo: ReportReader = (lines) => {
     if (/^test result: (?:ok|FAILED)\. /.test(line)) {
       found = true;
       addNumbersBeforeLabels(counts, line);
-    } else if (/^error: could not compile /.test(line)) counts.errors += 1;
+    } else if (line.startsWith("error: could not compile ")) counts.errors += 1;
   }
   return found ? counts : null;
 };

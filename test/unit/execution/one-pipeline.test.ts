@@ -64,6 +64,10 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
   report_outcome: { args: { actionsTaken: [{ action: "Looked" }] }, acts: null },
+  propose_plan: {
+    args: { goal: "One", context: "Two", steps: [{ title: "One", doneWhen: ["`a.ts` exists"] }], doneWhen: ["`a.ts` exists"] },
+    acts: null,
+  },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
   memory_search: { args: { query: "alpha" }, acts: "query" },
   memory_get_core_blocks: { args: {}, acts: null },
@@ -258,6 +262,7 @@ describe("there is one execution pipeline", () => {
       ? Object.fromEntries(Object.entries(args as object).map(([name, value]) => [name, remembered[String(value)] ?? (value as unknown)]))
       : args;
     return fixture.run(tool, named, {
+      proposePlan: () => ({ text: "Shown.", accepted: true }),
       askOwner: async () => {
         watch.note("owner", "asked");
         return "this";

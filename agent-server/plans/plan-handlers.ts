@@ -1,0 +1,98 @@
+import { LancelotError } from "../contract/errors.ts";
+import type { PlanArtifact, PlanStatus } from "../contract/plans.ts";
+import type { Handlers } from "../contract/table.ts";
+import type { Governance } from "../governance/governance.ts";
+import type { createQuests } from "../quests/quests.ts";
+import { type Ledger, withReceipt } from "../receipts/receipts.ts";
+import type { Redactor } from "../security/security.ts";
+import type { Tools } from "../tools/tools.ts";
+import { checkSteps } from "./plan-check.ts";
+import type { PlanStore } from "./plan-store.ts";
+
+type PlanHandlers = Pick<Handlers, Extract<keyof Handlers, `plans.${string}`>>;
+
+/** Implements the plan methods of the contract. */
+export function plansHandlers(of: {
+  store: PlanStore;
+  quests: Pick<ReturnType<typeof createQuests>, "send" | "runPlan" | "isRunning">;
+  governance: Pick<Governance, "evaluate">;
+  tools: Pick<Tools, "list">;
+  ledger: Ledger;
+  redactor: Redactor;
+}): PlanHandlers {
+  const { store, quests, governance, ledger, redactor } = of;
+
+  function require(id: string, statuses: readonly PlanStatus[], what: string): PlanArtifact {
+    const plan = store.get(id);
+    if (!statuses.includes(plan.status)) throw new LancelotError("conflict", `The plan is ${plan.status}, so it cannot be ${what}.`);
+    return plan;
+  }
+
+  const decided = <T>(actionName: string, plan: PlanArtifact, inputs: Record<string, unknown>, work: () => T): Promise<T> =>
+    withReceipt(
+      ledger,
+      {
+        actionType: "user_interaction",
+        actionName,
+        inputs: { planId: plan.id, ...inputs },
+        riskTier: "T1",
+        questId: plan.questId,
+        parentId: plan.receiptId,
+      },
+      () => Promise.resolve(work()),
+    );
+
+  return {
+    "plans.create": ({ goal, questId }, { owner }) =>
+      quests.send({ text: goal, mode: "plan", ...(questId === undefined ? {} : { questId }) }, owner),
+    "plans.list": (filter) => ({ items: store.list(filter) }),
+    "plans.get": ({ id }) => store.get(id),
+
+    "plans.update": ({ id, goal, steps }) => {
+      const plan = require(id, ["draft"], "changed");
+      const tools = new Map(of.tools.list().map((tool) => [tool.name, tool]));
+      const safe = redactor.value({ steps, ...(goal === undefined ? {} : { goal }) }) as { steps: typeof steps; goal?: string };
+      return decided("plans.update", plan, { steps: steps.map(({ title }) => title) }, () =>
+        store.patch(id, {
+          ...(safe.goal === undefined ? {} : { goal: safe.goal }),
+          planSteps: checkSteps(safe.steps, { governance, tools, questId: plan.questId }),
+        }),
+      );
+    },
+
+    "plans.approve": ({ id }) => {
+      const plan = require(id, ["draft"], "approved");
+      return decided("plans.approve", plan, {}, () => store.patch(id, { status: "approved", nextAction: "Run the plan." }));
+    },
+
+    "plans.execute": ({ id }) => {
+      const plan = require(id, ["approved"], "run before it is approved, or a second time");
+      if (quests.isRunning(plan.questId)) throw new LancelotError("conflict", "The task is running. Wait for it, or stop it first.");
+      return decided("plans.execute", plan, {}, () => {
+        const running = store.patch(id, { status: "running", nextAction: "The first step." });
+        try {
+          quests.runPlan(plan.questId, "plan");
+        } catch (error) {
+          store.patch(id, { status: "approved", nextAction: "Run the plan." });
+          throw error;
+        }
+        return running;
+      });
+    },
+
+    "plans.reject": ({ id, reason }) => {
+      const plan = require(id, ["draft", "approved", "running", "failed"], "rejected");
+      if (quests.isRunning(plan.questId)) throw new LancelotError("conflict", "The task is running. Stop it first.");
+      return decided("plans.reject", plan, reason === undefined ? {} : { reason }, () => {
+        const why = reason === undefined ? null : redactor.text(reason).text;
+        const rejected = store.patch(id, {
+          status: "rejected",
+          reason: why,
+          nextAction: reason === undefined ? "Say what to do instead." : "A different plan is made.",
+        });
+        if (reason !== undefined) quests.send({ questId: plan.questId, text: reason, mode: "plan" }, true);
+        return rejected;
+      });
+    },
+  };
+}

@@ -1,0 +1,4 @@
+import type { RunLoop } from "../quests/quests.ts";
+
+/** Makes a plan for the request of a run; with `thenRun` it is shown and executed at once. The same contract as a `RunLoop` otherwise. */
+export type PlanLoop = (...of: [...Parameters<RunLoop>, { thenRun: boolean }]) => Promise<void>;

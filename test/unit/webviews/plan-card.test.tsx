@@ -1,0 +1,173 @@
+// @vitest-environment jsdom
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { PlanArtifact } from "../../../agent-server/contract/plans.ts";
+import { Composer } from "../../../webviews/chat/composer.tsx";
+import { PlanCard } from "../../../webviews/chat/plan-card.tsx";
+import { buttonIn, type ChatPage, fieldIn, settle, startChat } from "../../support/chat-page.ts";
+import { eachWithRoot } from "../../support/view-root.ts";
+
+let root: HTMLElement;
+let page: ChatPage;
+eachWithRoot((made) => {
+  root = made;
+});
+beforeEach(() => {
+  vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
+    work(0);
+    return 0;
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const at = "2026-01-01T00:00:00.000Z";
+const samplePlan = (patch: Partial<PlanArtifact> = {}): PlanArtifact => ({
+  ...{
+    id: "plan-1",
+    questId: "quest-1",
+    status: "draft",
+    goal: "Make b",
+    context: "",
+    assumptions: [],
+    decisionPoints: [],
+    risks: ["Slow"],
+  },
+  ...{ doneWhen: ["`b.txt` exists"], nextAction: "", reason: null, receiptId: "r", createdAt: at, updatedAt: at },
+  planSteps: [
+    {
+      ...{ id: "1", title: "Write b", doneWhen: ["`b.txt` exists"], status: "pending", attempts: 0, receiptId: null },
+      actions: [{ tool: "write_file", target: "b.txt" }],
+      checks: [],
+    },
+    {
+      ...{ id: "2", title: "Push it", doneWhen: ["it is pushed"], status: "pending", attempts: 0, receiptId: null },
+      actions: [{ tool: "git_push", target: "origin" }],
+      checks: [{ tool: "git_push", target: "origin", verdict: "ask", tier: "T3", rules: ["Irreversible."] }],
+    },
+  ],
+  ...patch,
+});
+
+async function show(plan = samplePlan()): Promise<void> {
+  page = await startChat({
+    answers: {
+      "plans.get": plan,
+      "plans.approve": { ...plan, status: "approved" },
+      "plans.execute": { ...plan, status: "running" },
+      "plans.reject": { ...plan, status: "rejected" },
+      "plans.update": plan,
+    },
+  });
+  void act(() => render(<PlanCard planId="plan-1" chat={page.chat} />, root));
+  await settle();
+}
+
+async function press(testId: string): Promise<void> {
+  void act(() => buttonIn(root, testId).click());
+  await settle();
+}
+
+function type(testId: string, text: string): void {
+  void act(() => {
+    const field = fieldIn(root, testId);
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+const shown = (testId: string): boolean => root.querySelector(`[data-testid="${testId}"]`) !== null;
+
+describe("the card of a plan", () => {
+  it("approves, then runs", async () => {
+    await show();
+    expect(shown("plan-check:ask")).toBe(true);
+    expect(root.querySelectorAll(".plan-card-steps > li")).toHaveLength(2);
+    await press("plan-approve");
+    expect(page.view.calls("plans.approve")).toEqual([{ id: "plan-1" }]);
+    expect(page.view.calls("plans.execute")).toEqual([{ id: "plan-1" }]);
+    expect(shown("plan-approve")).toBe(false);
+  });
+
+  it("saves edited titles and leaves out emptied steps", async () => {
+    await show();
+    await press("plan-edit");
+    type("plan-step:1", "Write b with care");
+    type("plan-step:2", " ");
+    await press("plan-confirm");
+    expect(page.view.calls("plans.update")).toEqual([
+      {
+        id: "plan-1",
+        steps: [{ title: "Write b with care", doneWhen: ["`b.txt` exists"], actions: [{ tool: "write_file", target: "b.txt" }] }],
+      },
+    ]);
+  });
+
+  it("rejects with a reason, or without one, and can be canceled", async () => {
+    await show();
+    await press("plan-reject");
+    await press("plan-cancel");
+    await press("plan-reject");
+    type("plan-reason", "Not b.");
+    await press("plan-confirm");
+    expect(page.view.calls("plans.reject")).toEqual([{ id: "plan-1", reason: "Not b." }]);
+    expect(shown("plan-reject")).toBe(false);
+  });
+
+  it("follows the plan, and shows why something failed", async () => {
+    await show();
+    const [first, second] = samplePlan().planSteps;
+    if (first === undefined || second === undefined) throw new Error("the sample has two steps");
+    void act(() =>
+      page.view.event(
+        "plan",
+        samplePlan({ status: "running", planSteps: [{ ...first, status: "failed", problem: "b.txt is missing" }, second] }),
+      ),
+    );
+    expect(shown("plan-approve")).toBe(false);
+    expect(root.querySelector(".plan-problem")?.textContent).toBe("b.txt is missing");
+    void act(() => page.view.event("plan", { ...samplePlan({ status: "draft" }), id: "another" }));
+    expect(shown("plan-approve")).toBe(false);
+  });
+
+  it("shows the problem of an action, and stays usable", async () => {
+    await show();
+    page.view.answer("plans.approve", () => {
+      throw { code: "conflict", message: "The plan was rejected.", data: {} };
+    });
+    await press("plan-approve");
+    expect(page.view.calls("plans.execute")).toEqual([]);
+    expect(buttonIn(root, "plan-approve").disabled).toBe(false);
+  });
+});
+
+describe("the mode of the composer", () => {
+  it("sends messages in plan mode until it is turned off", async () => {
+    page = await startChat();
+    void act(() => render(<Composer chat={page.chat} />, root));
+    const choose = (value: string): void =>
+      void act(() => {
+        const select = root.querySelector<HTMLSelectElement>('select[data-testid="mode"]');
+        if (select === null) throw new Error("no mode");
+        select.value = value;
+        select.dispatchEvent(new Event("change", { bubbles: true }));
+      });
+    const send = async (text: string): Promise<void> => {
+      page.chat.newQuest();
+      page.chat.draft.value = text;
+      await page.chat.send();
+    };
+    await send("First");
+    choose("plan");
+    await send("Second");
+    choose("agent");
+    await send("Third");
+    expect(page.view.calls("chat.send").map(({ text, mode }) => [text, mode])).toEqual([
+      ["First", undefined],
+      ["Second", "plan"],
+      ["Third", undefined],
+    ]);
+  });
+});
