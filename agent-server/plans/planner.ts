@@ -124,7 +124,7 @@ function createPlanning(of: {
     propose(proposal) {
       const refuse = (text: string): { text: string; accepted: boolean } => ({ text, accepted: false });
       if (made !== null) return refuse("A plan was proposed already.");
-      const safe = redactor.value({ ...proposal }) as PlanProposal;
+      const safe = redactor.value(proposal);
       const same = repeated(safe.steps, earlier);
       if (same !== null)
         return refuse(
