@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { PlanArtifact, PlanProposal } from "../contract/plans.ts";
+import type { PlanArtifact } from "../contract/plans.ts";
 import { notice, type Outcome, type Planning, type Run, type RunLoop, type TurnDeps, userText } from "../quests/quests.ts";
 import { checkSteps, repeated, vagueSteps } from "./plan-check.ts";
 import type { PlanStore } from "./plan-store.ts";
