@@ -51,7 +51,7 @@ export function plansHandlers(of: {
     "plans.update": ({ id, goal, steps }) => {
       const plan = require(id, ["draft"], "changed");
       const tools = new Map(of.tools.list().map((tool) => [tool.name, tool]));
-      const safe = redactor.value({ steps, ...(goal === undefined ? {} : { goal }) }) as { steps: typeof steps; goal?: string };
+      const safe = redactor.value({ steps, ...(goal === undefined ? {} : { goal }) });
       return decided("plans.update", plan, { steps: steps.map(({ title }) => title) }, () =>
         store.patch(id, {
           ...(safe.goal === undefined ? {} : { goal: safe.goal }),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { PlanArtifact, PlanProposal } from "../contract/plans.ts";
+import type { PlanArtifact } from "../contract/plans.ts";
 import { notice, type Outcome, type Planning, type Run, type RunLoop, type TurnDeps, userText } from "../quests/quests.ts";
 import { checkSteps, repeated, vagueSteps } from "./plan-check.ts";
 import type { PlanStore } from "./plan-store.ts";
@@ -124,7 +124,7 @@ function createPlanning(of: {
     propose(proposal) {
       const refuse = (text: string): { text: string; accepted: boolean } => ({ text, accepted: false });
       if (made !== null) return refuse("A plan was proposed already.");
-      const safe = redactor.value({ ...proposal }) as PlanProposal;
+      const safe = redactor.value(proposal);
       const same = repeated(safe.steps, earlier);
       if (same !== null)
         return refuse(

@@ -30,7 +30,7 @@ describe("the check of a plan", () => {
     const evaluate = (intent: Intent): Decision => {
       asked.push(intent);
       const rules = [{ id: "x", source: "policy" as const, message: "Why." }];
-      return { verdict: verdicts[intent.action] ?? "deny", tier: "T3", riskLevel: "high", rules, alternatives: [] };
+      return { verdict: verdicts[intent.action] ?? "deny", tier: "T3", riskLevel: "high", rules, alternatives: [], cached: false };
     };
     const steps = [
       step("One", ["write_file", "a.ts"], ["run_command", "rm -rf /"]),
@@ -50,7 +50,9 @@ describe("the check of a plan", () => {
   });
 
   it("recognizes the steps of an earlier plan in other punctuation, and no other steps", () => {
-    const governance = { evaluate: (): Decision => ({ verdict: "allow", tier: "T1", riskLevel: "low", rules: [], alternatives: [] }) };
+    const governance = {
+      evaluate: (): Decision => ({ verdict: "allow", tier: "T1", riskLevel: "low", rules: [], alternatives: [], cached: false }),
+    };
     const planSteps = checkSteps([step("Write a", ["write_file", "a"])], { governance, tools, questId: "q" });
     const at = "2026-01-01T00:00:00.000Z";
     const earlier = {
