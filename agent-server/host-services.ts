@@ -26,7 +26,7 @@ import {
   piiKinds,
 } from "./security/security.ts";
 import { createClock, openStorage } from "./storage/storage.ts";
-import { askIntent, createRoutedLoop } from "./plans/plans.ts";
+import { createAskIntent, createRoutedLoop } from "./plans/plans.ts";
 import { runLoop } from "./turn/turn.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
@@ -229,7 +229,12 @@ export function createHostServices(options: HostOptions, version: string) {
     askEditor: options.askEditor,
   });
   const quests = createQuests({
-    runLoop: createRoutedLoop({ runLoop, planLoop: null, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
+    runLoop: createRoutedLoop({
+      runLoop,
+      planLoop: null,
+      isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"),
+      askIntent: createAskIntent(),
+    }),
     storage,
     models,
     tools,

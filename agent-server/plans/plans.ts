@@ -1,2 +1,2 @@
-export { askIntent } from "./routes/intent-question.ts";
+export { createAskIntent } from "./routes/intent-question.ts";
 export { createRoutedLoop } from "./routes/routed-loop.ts";
