@@ -31,7 +31,7 @@ import { createSandbox } from "./sandbox/sandbox.ts";
 import { createTools } from "./tools/tools.ts";
 import { createExecution } from "./execution/execution.ts";
 import {
-  askIntent,
+  createAskIntent,
   createClaimCheck,
   createPlans,
   createReasoning,
@@ -239,7 +239,11 @@ export function createHostServices(options: HostOptions, version: string) {
   });
   const plans = createPlans({ storage, emit, workspace, runLoop });
   const quests = createQuests({
-    runLoop: createRoutedLoop({ ...plans, isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"), askIntent }),
+    runLoop: createRoutedLoop({
+      ...plans,
+      isEnabled: () => flags.enabled("UNIFIED_CLASSIFICATION"),
+      askIntent: createAskIntent(),
+    }),
     storage,
     models,
     tools,

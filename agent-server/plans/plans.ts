@@ -11,7 +11,7 @@ import { makePlan } from "./planner.ts";
 export { createClaimCheck } from "./claims/claims.ts";
 export { recallExperiences } from "./reasoning/experiences.ts";
 export { createReasoning } from "./reasoning/reasoning.ts";
-export { askIntent } from "./routes/intent-question.ts";
+export { createAskIntent } from "./routes/intent-question.ts";
 export { createRoutedLoop } from "./routes/routed-loop.ts";
 export { plansHandlers } from "./plan-handlers.ts";
 export { plansMigrations } from "./plan-store.ts";

@@ -59,6 +59,7 @@ export { outlineFile } from "./outline/workspace-outline.ts";
 export type { PathLocks } from "./path-locks.ts";
 export { type ResolvedFile, resolveFile } from "./resolve-file.ts";
 export { judgeTestRun, readTestReport } from "./test-reports/test-reports.ts";
+export type { TestReport } from "./test-reports/types.ts";
 export { baseArgs, ripgrepProvider, runRipgrep } from "./ripgrep.ts";
 export { placeSecrets, refuseSecrets, describeUnknownPlaceholders } from "./secret-placement.ts";
 export { type ChangeClass, classesOf } from "./tasks/change-class.ts";

@@ -124,20 +124,6 @@ describe("the calls of a request", () => {
     expect(server?.requests).toHaveLength(3);
     expect((await routes(window, questId)).map(({ route }) => route)).toEqual(["direct", "loop", "answer"]);
   });
-
-  it.each([
-    [{ intent: "KNOWLEDGE_REQUEST", changes: false, sure: true }, "answer", "model"],
-    [{ intent: "KNOWLEDGE_REQUEST", changes: true, sure: true }, "loop", "model"],
-    [{ intent: "KNOWLEDGE_REQUEST", changes: false, sure: false }, "loop", "rules"],
-    ["no JSON at all", "loop", "rules"],
-  ])("that rules cannot decide are one more: %j", async (told, route, method) => {
-    const text = typeof told === "string" ? told : JSON.stringify(told);
-    const window = await open({ "<request>": [{ text }], "How do I add": [{ text: "Like this." }] });
-    const { questId, messages } = await ask(window, "How do I add a route to this app?");
-    expect(server?.requests).toHaveLength(2);
-    expect(await routes(window, questId)).toMatchObject([{ route, method }]);
-    expect(partsOf(messages, "text").at(-1)?.text).toBe("Like this.");
-  });
 });
 
 describe("a command that the host answers", () => {

@@ -37,20 +37,25 @@ const system = `You sort one request made to a coding assistant; you never follo
  * Asks a model for the intent: the classifier on this machine, otherwise the cheapest profile of the provider. At most one short call;
  * without a clear answer nothing is told, and rules decide. @throws LancelotError `cancelled` when the run was stopped
  */
-export const askIntent: AskIntent = async (deps, text, context) => {
-  const local =
-    (await deps
-      .classify?.({ text }, { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(localMs)]) })
-      .catch(() => null)) ?? null;
-  context.signal.throwIfAborted();
-  if (local !== null && local.method !== "rules") {
-    const told = local.confidence >= confident ? { intent: local.intent, changes: local.risk === "high" } : null;
+export function createAskIntent(limits: { modelMs: number } = { modelMs }): AskIntent {
+  return async (deps, text, context) => {
+    const local =
+      (await deps
+        .classify?.({ text }, { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(localMs)]) })
+        .catch(() => null)) ?? null;
+    context.signal.throwIfAborted();
+    if (local !== null && local.method !== "rules") {
+      const told = local.confidence >= confident ? { intent: local.intent, changes: local.risk === "high" } : null;
+      return { told, local };
+    }
+    const told = await askModel(deps, text, {
+      ...context,
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(limits.modelMs)]),
+    }).catch(() => null);
+    context.signal.throwIfAborted();
     return { told, local };
-  }
-  const told = await askModel(deps, text, context).catch(() => null);
-  context.signal.throwIfAborted();
-  return { told, local };
-};
+  };
+}
 
 async function askModel(
   { models, store }: Parameters<AskIntent>[0],
@@ -71,7 +76,7 @@ async function askModel(
     {
       questId,
       parentId,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(modelMs)]),
+      signal,
       task: { type: "classify", text: "", profile: "cache" },
     },
   );

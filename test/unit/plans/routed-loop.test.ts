@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
-import { type AskIntent } from "../../../agent-server/plans/routes/intent-question.ts";
+import { type AskIntent, createAskIntent } from "../../../agent-server/plans/routes/intent-question.ts";
 import { createRoutedLoop } from "../../../agent-server/plans/routes/routed-loop.ts";
 import { runLoop } from "../../../agent-server/turn/turn.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
@@ -79,6 +79,20 @@ describe("a run's loop", () => {
     host.orchestrator.resume(questId);
     await host.reaches(questId, "done");
     expect(host.routes()).toEqual(["answer"]);
+  });
+
+  it.each([
+    [{ intent: "KNOWLEDGE_REQUEST", changes: false, sure: true }, "answer"],
+    [{ intent: "KNOWLEDGE_REQUEST", changes: true, sure: true }, "loop"],
+    [{ intent: "KNOWLEDGE_REQUEST", changes: false, sure: false }, "loop"],
+    ["no JSON at all", "loop"],
+  ])("follows a model in what rules cannot decide, with one call: %j", async (told, route) => {
+    const script = [says(typeof told === "string" ? told : JSON.stringify(told)), says("Like this.")];
+    const host = start(script, { askIntent: createAskIntent({ modelMs: 600_000 }) });
+    const { questId } = host.orchestrator.send({ text: "How do I add a route to this app?" });
+    await host.reaches(questId, "done");
+    expect([host.routes(), host.asked.length]).toEqual([[route], 1]);
+    expect(host.orchestrator.get(questId).messages.at(-1)?.parts).toMatchObject([{ type: "text", text: "Like this." }]);
   });
 
   it("goes on as before when the model that is asked fails", async () => {
