@@ -1,4 +1,6 @@
 import { realpathSync } from "node:fs";
+import type { Message, Quest } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
 import { createContext, createContextSettings } from "../context/context.ts";
@@ -20,7 +22,9 @@ import { createOwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
 import { recallQuests } from "./memory/recall-quests.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
-import type { Classify, Reason, RunLoop } from "./turn-deps.ts";
+import { createSubtaskProgress } from "./subtask-progress.ts";
+import { createSubtasks } from "./subtasks.ts";
+import type { Classify, Reason, RunLoop, Spawn } from "./turn-deps.ts";
 import { createUserMessages } from "./user-messages.ts";
 
 export interface QuestsDeps {
@@ -56,6 +60,8 @@ export interface QuestsDeps {
   classify?: Classify;
   /** The deep reasoning before complex requests. Default: none. */
   reason?: Reason;
+  /** The proposals of sub-tasks. Default: there are no sub-tasks. */
+  subtasks?: Execution["subtasks"];
   /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
@@ -71,7 +77,7 @@ export type QuestServices = ReturnType<typeof createQuestServices>;
 
 /** Creates the store, context, memory and runner that quests consist of, and connects them. */
 export function createQuestServices(deps: QuestsDeps) {
-  const { storage, models, tools, changes, verifications, governance, ledger, redactor, sanitizer, memory, emit } = deps;
+  const { storage, models, tools, changes, verifications, governance, ledger, redactor, sanitizer, memory } = deps;
   const now = deps.now ?? (() => new Date());
   const log: Log = deps.log ?? (() => undefined);
   const canAsk = deps.canAsk ?? true;
@@ -79,6 +85,12 @@ export function createQuestServices(deps: QuestsDeps) {
   const redactorOf = (questId: string): Redactor => deps.placeholders.of(questId).secrets;
   const service = () => tools.memory;
 
+  const progress = createSubtaskProgress(log);
+  const emit: Emit = (topic, payload) => {
+    deps.emit(topic, payload);
+    if (topic === "message") progress.onMessage(payload as Message);
+    else if (topic === "quest") progress.onQuest(payload as Quest);
+  };
   const store = createQuestStore({ storage, emit, now, ...(deps.questCost === undefined ? {} : { costOf: deps.questCost }) });
   const context = createContext({
     governance,
@@ -105,7 +117,10 @@ export function createQuestServices(deps: QuestsDeps) {
   });
   const others = createExternalMessages(storage);
   const finishedQuestMemory = createFinishedQuestMemory({ memory, service, store, storage, log });
-  const runner = createQuestRunner(
+  /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
+  const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
+  const spawn: Spawn | null = deps.subtasks == null ? null : (parent, of) => subtasks(parent, of);
+  const runner: ReturnType<typeof createQuestRunner> = createQuestRunner(
     {
       settle: (context) => deps.settlement?.settle(context) ?? Promise.resolve(""),
       ...{ store, models, tools, changes, verifications, governance, context, questContext, recall, ledger, redactor, redactorOf },
@@ -115,9 +130,16 @@ export function createQuestServices(deps: QuestsDeps) {
       runLoop: deps.runLoop,
       classify: deps.classify,
       reason: deps.reason ?? null,
+      spawn,
     },
     storage,
   );
+  const subtasks: Spawn =
+    deps.subtasks == null
+      ? () => Promise.reject(new LancelotError("unavailable", "No folder is open, so there are no sub-tasks."))
+      : createSubtasks({
+          ...{ store, runner, changes: deps.subtasks, governance, ledger, redactorOf, externalMessages: others, progress, workspace, log },
+        });
   return {
     isWritable: () => storage.isWritable(),
     configProblem: () => settingsFile.read().problem,
@@ -127,8 +149,7 @@ export function createQuestServices(deps: QuestsDeps) {
     runner,
     userMessages: createUserMessages({ store, changes, governance, ledger, redactor, redactorOf, sanitizer, externalMessages: others }),
     redactorOf,
-    /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
-    workspace: deps.workspace === null ? "" : realpathSync(deps.workspace),
+    workspace,
     log,
   };
 }

@@ -43,6 +43,11 @@ interface Done {
 export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action: "write" | "apply_patch"): Effect {
   const bytes = new Map(edits.map((edit) => [edit, plannedBytes(edit)]));
   const direct = edits.filter((edit) => isDirect(scope, edit));
+  const [unproposed] = scope.call.soulScope?.limits === undefined ? [] : direct;
+  if (unproposed !== undefined) {
+    const message = `${unproposed.file.display} cannot be changed as a proposal, and a sub-task only proposes. Nothing was changed. Name it in your answer: the main task can do it.`;
+    throw new LancelotError("denied", message);
+  }
   for (const edit of edits) {
     if (edit.executable === undefined || edit.text !== edit.current?.text || direct.includes(edit)) continue;
     throw new LancelotError(

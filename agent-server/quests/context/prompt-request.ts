@@ -1,4 +1,6 @@
 import { offersMemory, type PromptRequest } from "../../context/context.ts";
+import type { ToolInfo } from "../../contract/tools.ts";
+import { permitsAction } from "../../governance/governance.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Tools } from "../../tools/tools.ts";
 import { toConversation, toSmallConversation } from "../conversation.ts";
@@ -14,10 +16,13 @@ export function createPromptRequest(
   questId: string,
   active: Pick<ActiveModel, "small" | "contextWindow">,
 ): QuestPromptRequest {
-  const quest = store.quest(questId);
+  const { quest, soulScope } = store.stored(questId);
   const stored = store.messages(questId);
   const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
-  const usable = tools.list().flatMap((tool) => (tool.problem === null ? [tool.name] : []));
+  const limits = soulScope?.limits;
+  const isPermitted = ({ capability, action, baseTier }: ToolInfo): boolean =>
+    limits === undefined || (baseTier <= limits.max_tier && permitsAction(limits, { capability, action, isLook: baseTier === "T0" }));
+  const usable = tools.list().flatMap((tool) => (tool.problem === null && isPermitted(tool) ? [tool.name] : []));
   const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
   return {
     small: active.small,

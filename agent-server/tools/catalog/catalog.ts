@@ -35,6 +35,7 @@ import { readFile } from "./read-file.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
 import { soulProposeAmendment } from "./soul-propose-amendment.ts";
+import { spawnSubtask } from "./spawn-subtask.ts";
 import { stopCommand } from "./stop-command.ts";
 import { updatePlan } from "./update-plan.ts";
 import { writeFile } from "./write-file.ts";
@@ -70,6 +71,7 @@ export const catalog: readonly Tool[] = [
   diagnostics,
   askOwner,
   updatePlan,
+  spawnSubtask,
   soulProposeAmendment,
   memorySearch,
   memoryGetCoreBlocks,
