@@ -128,8 +128,7 @@ export function createSubtaskChanges(deps: Deps): SubtaskChanges {
     });
     // Taking back what the task proposed leaves no change.
     if (joined === null) return "unchanged";
-    if (merged.text === theirs.text)
-      for (const { at: _, ...evidence } of change?.evidence ?? []) changes.addEvidence(joined.id, evidence);
+    if (merged.text === theirs.text) for (const { at: _, ...evidence } of change?.evidence ?? []) changes.addEvidence(joined.id, evidence);
     return { changeId: joined.id };
   }
 

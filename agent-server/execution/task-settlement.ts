@@ -280,7 +280,8 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
     decideGenerated: (questId, decision) =>
       alone(questId, async () => {
-        if (deps.isSubtask(questId)) throw new LancelotError("conflict", "The generated files of a sub-task stay in its copy of the workspace.");
+        if (deps.isSubtask(questId))
+          throw new LancelotError("conflict", "The generated files of a sub-task stay in its copy of the workspace.");
         const context = ownerContext(questId);
         if (decision === "accept") await applyGenerated(context, "review");
         else await rests.discardGenerated({ questId, signal: context.signal });

@@ -11,7 +11,10 @@ export function describeJoined({ joined, conflicts, outside }: JoinedChanges): s
     joined.length + conflicts.length + outside.length === 0 ? "[The sub-task changed no files.]" : "",
     note("Changes of the sub-task that are now proposed with yours, waiting for the user's review", proposed),
     note("Changes of the sub-task that were applied to the workspace", applied),
-    note("Not used, because the sub-task may not change them", outside.map((path) => ({ path }))),
+    note(
+      "Not used, because the sub-task may not change them",
+      outside.map((path) => ({ path })),
+    ),
     ...conflicts.map(
       ({ path, diff }) =>
         `[Not merged: ${path}. It was changed in the task too, and your version stays. Read it, and make the change yourself if it is needed.]${diff === "" ? "" : `\n${diff}`}`,

@@ -13,11 +13,7 @@ export function answerText(store: Pick<QuestStore, "messages">, questId: string)
  * The test commands of a quest whose last run did not succeed, by its tool calls and not by what the model says. A command that was denied
  * did not run.
  */
-export function failedTests(
-  store: Pick<QuestStore, "messages">,
-  governance: Pick<Governance, "commandNeeds">,
-  questId: string,
-): string[] {
+export function failedTests(store: Pick<QuestStore, "messages">, governance: Pick<Governance, "commandNeeds">, questId: string): string[] {
   const last = new Map<string, boolean>();
   for (const { message } of store.messages(questId))
     for (const part of message.parts) {

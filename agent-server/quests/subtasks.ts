@@ -101,7 +101,12 @@ export function createSubtasks(deps: Deps): Spawn {
     const base = { questId, changeIds: [] as string[] };
     if (ending.status === "cancelled" || ending.status === "failed") {
       const problem = ending.status === "failed" ? ending.problem : "The sub-task was stopped.";
-      return { ...base, text: lines("The sub-task did not finish, and none of its changes is used.", problem, answer), problem, outputs: {} };
+      return {
+        ...base,
+        text: lines("The sub-task did not finish, and none of its changes is used.", problem, answer),
+        problem,
+        outputs: {},
+      };
     }
     const failing = failedTests(store, deps.governance, questId);
     if (failing.length > 0) {

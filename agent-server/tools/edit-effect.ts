@@ -43,11 +43,6 @@ interface Done {
 export function editsEffect(scope: Scope, edits: readonly PlannedEdit[], action: "write" | "apply_patch"): Effect {
   const bytes = new Map(edits.map((edit) => [edit, plannedBytes(edit)]));
   const direct = edits.filter((edit) => isDirect(scope, edit));
-  const [unproposed] = scope.call.soulScope?.limits === undefined ? [] : direct;
-  if (unproposed !== undefined) {
-    const message = `${unproposed.file.display} cannot be changed as a proposal, and a sub-task only proposes. Nothing was changed. Name it in your answer: the main task can do it.`;
-    throw new LancelotError("denied", message);
-  }
   for (const edit of edits) {
     if (edit.executable === undefined || edit.text !== edit.current?.text || direct.includes(edit)) continue;
     throw new LancelotError(
@@ -128,7 +123,16 @@ function isDirect(scope: Scope, edit: PlannedEdit): boolean {
   );
 }
 
+/** @throws LancelotError `denied` where a sub-task, which only proposes, would write at once. */
+function requireProposals(scope: Scope, edits: readonly PlannedEdit[]): void {
+  const direct = scope.call.soulScope?.limits === undefined ? undefined : edits.find((edit) => isDirect(scope, edit));
+  if (direct === undefined) return;
+  const message = `${direct.file.display} cannot be changed as a proposal, and a sub-task only proposes. Nothing was changed. Name it in your answer: the main task can do it.`;
+  throw new LancelotError("denied", message);
+}
+
 async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: string): Promise<Done[]> {
+  requireProposals(scope, edits);
   for (const edit of edits) await expectUnchanged(scope, edit);
   const applied: Applied[] = [];
   const undo: (() => Promise<unknown>)[] = [];

@@ -5,7 +5,16 @@ import type { ActionMode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { countCall, hasOpenChanges, interruptedOutput, maxPrompts, maxSameFailures, type QuestStore, type Run, type Spawn } from "../quests/quests.ts";
+import {
+  countCall,
+  hasOpenChanges,
+  interruptedOutput,
+  maxPrompts,
+  maxSameFailures,
+  type QuestStore,
+  type Run,
+  type Spawn,
+} from "../quests/quests.ts";
 import { createLiveOutput } from "./live-output.ts";
 import { writePatiently } from "./patient-write.ts";
 import { runInOrder } from "./side-by-side.ts";

@@ -229,7 +229,8 @@ export function createChanges(deps: ChangesDeps): Changes {
 
       async decide(id, decision, hunks) {
         const { path, questId } = find(id);
-        if (isSubtask(questId)) throw new LancelotError("conflict", "This change belongs to a sub-task. Review it when the sub-task has ended.");
+        if (isSubtask(questId))
+          throw new LancelotError("conflict", "This change belongs to a sub-task. Review it when the sub-task has ended.");
         return locks.hold([path.absolute], async () => {
           const change = find(id);
           const wanted = decidedHunks(change, hunks);
