@@ -7,7 +7,7 @@ import { defineTool, type Scope } from "../tool.ts";
 export const spawnSubtask = defineTool({
   name: subtaskTool,
   description:
-    "Give a self-contained part of the work to a sub-task, which works on its own and answers once. It sees your proposed edits, not this conversation. It can edit files and run commands in its own copy of the workspace, but takes no irreversible action and asks nobody. When it succeeds, its edits join yours; where both changed the same lines, yours stay. Several calls in one answer run side by side when their paths in `allowed` differ. Do small work yourself.",
+    "Give a self-contained part of the work to a sub-task, which works alone and answers once. It sees your proposed edits, not this conversation, edits files and runs commands in its own copy, and asks nobody. When it succeeds, its edits join yours; where both changed the same lines, yours stay. Calls in one answer run side by side where their paths in `allowed` differ. Do small work yourself.",
   args: z.strictObject({
     goal: z.string().min(1).max(20_000).describe("What to do, with all facts it needs, and how to tell that it is done"),
     allowed: z

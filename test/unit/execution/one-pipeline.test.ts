@@ -63,6 +63,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
   diagnostics: { args: { path: "alias/a.ts" }, acts: "path" },
   ask_owner: { args: { question: "Which?" }, acts: "question" },
   update_plan: { args: { steps: [{ title: "One", status: "active" }] }, acts: null },
+  spawn_subtask: { args: { goal: "Find alpha." }, acts: "goal" },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
   memory_search: { args: { query: "alpha" }, acts: "query" },
   memory_get_core_blocks: { args: {}, acts: null },
@@ -262,6 +263,10 @@ describe("there is one execution pipeline", () => {
         return "this";
       },
       updatePlan: () => watch.note("plan", "kept"),
+      spawn: () => {
+        watch.note("plan", "sub-task");
+        return Promise.resolve({ questId: "q2", text: "Done.", problem: null, outputs: {}, changeIds: [] });
+      },
       ...more,
     });
   }
