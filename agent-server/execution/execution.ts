@@ -29,7 +29,7 @@ export type { InView, IntentSpec, Provider, Result, RunContext } from "./action.
 export { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
 export type { ExecutionPipeline } from "./pipeline.ts";
 export { isRefusal, refusalOf, refusalText } from "./refusals.ts";
-export type { JoinedChanges, SubtaskChanges, SubtaskStart } from "./subtask-changes.ts";
+export type { JoinedChanges, SubtaskChanges } from "./subtask-changes.ts";
 export type { VerifyOwn } from "./verifications.ts";
 
 /** Everything that happens to the workspace: actions, their verification, the review of changes, and undo. */

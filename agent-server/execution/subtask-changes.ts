@@ -16,7 +16,7 @@ import {
 import type { TaskSettlement } from "./task-settlement.ts";
 
 /** What a sub-task begins with, by absolute path: the undecided changes of its task. */
-export type SubtaskStart = ReadonlyMap<string, StartFile>;
+type SubtaskStart = ReadonlyMap<string, StartFile>;
 
 interface StartFile {
   readonly display: string;

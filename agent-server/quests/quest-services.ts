@@ -119,7 +119,8 @@ export function createQuestServices(deps: QuestsDeps) {
   const finishedQuestMemory = createFinishedQuestMemory({ memory, service, store, storage, log });
   /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
   const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
-  const spawn: Spawn | null = deps.subtasks == null ? null : (parent, of) => subtasks(parent, of);
+  const subtaskChanges = deps.subtasks ?? null;
+  const spawn: Spawn | null = subtaskChanges === null ? null : (parent, of) => subtasks(parent, of);
   const runner: ReturnType<typeof createQuestRunner> = createQuestRunner(
     {
       settle: (context) => deps.settlement?.settle(context) ?? Promise.resolve(""),
@@ -135,10 +136,10 @@ export function createQuestServices(deps: QuestsDeps) {
     storage,
   );
   const subtasks: Spawn =
-    deps.subtasks == null
+    subtaskChanges === null
       ? () => Promise.reject(new LancelotError("unavailable", "No folder is open, so there are no sub-tasks."))
       : createSubtasks({
-          ...{ store, runner, changes: deps.subtasks, governance, ledger, redactorOf, externalMessages: others, progress, workspace, log },
+          ...{ store, runner, changes: subtaskChanges, governance, ledger, redactorOf, externalMessages: others, progress, workspace, log },
         });
   return {
     isWritable: () => storage.isWritable(),
