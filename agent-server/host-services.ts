@@ -158,10 +158,17 @@ export function createHostServices(options: HostOptions, version: string) {
     emit,
     questName: (questId) => quests.titleOf(questId),
   });
+  const taskOf = (questId: string | null): string | null => (questId === null ? null : (quests.parentOf(questId) ?? questId));
+  const isSubtask = (questId: string): boolean => quests.parentOf(questId) !== null;
   const models = createModels({
     storage,
     sdkEnabled: () => flags.enabled("PROVIDER_SDK"),
-    usage,
+    usage: {
+      ...usage,
+      // What a sub-task costs counts for its task, also for the cap of a task.
+      admit: (call) => usage.admit({ ...call, questId: taskOf(call.questId) }),
+      count: (call, admission) => usage.count({ ...call, questId: taskOf(call.questId) }, admission),
+    },
     oauth,
     askEditor: options.askEditor,
     configDir: paths.configDir,
@@ -222,7 +229,7 @@ export function createHostServices(options: HostOptions, version: string) {
   });
   const execution = createExecution({
     workspace: workspaceServices,
-    ...{ storage, governance, ledger, redactor, placeholders, emit, now, log },
+    ...{ storage, governance, ledger, redactor, placeholders, emit, now, log, isSubtask },
     isQuestOpen: (questId) => quests.isOpen(questId),
   });
   const tools = createTools({
@@ -250,6 +257,7 @@ export function createHostServices(options: HostOptions, version: string) {
     changes: execution.changes.review,
     verifications: execution.verifications,
     settlement: execution.settlement,
+    subtasks: execution.subtasks,
     governance,
     ledger,
     redactor,

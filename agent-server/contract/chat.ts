@@ -85,6 +85,8 @@ export const Quest = z.object({
   problem: z.string().nullable(),
   /** Root receipt of the quest's trace. */
   receiptId: Id.nullable(),
+  /** The task that a sub-task belongs to; absent for a task of the user. */
+  parentId: Id.optional(),
   /** The owner's choice for this task; when absent, the router decides. */
   override: ModelOverride.optional(),
   /** Cost in US dollars of the calls with a known price; absent before the first call. */
@@ -159,6 +161,15 @@ export const ToolPart = z.object({
     .optional(),
   /** Sanitizer rules that found injected instructions in the output; absent when none did. */
   findings: z.array(z.string()).optional(),
+  /** The sub-task that the call started, with its latest steps (at most 50 of `total`). */
+  subtask: z
+    .object({
+      questId: Id,
+      status: QuestStatus,
+      steps: z.array(z.object({ id: Id, title: z.string(), status: ToolCallStatus, output: z.string(), receiptId: Id.nullable() })),
+      total: z.int(),
+    })
+    .optional(),
   durationMs: z.number().nullable(),
   receiptId: Id.nullable(),
   approvalId: Id.nullable(),

@@ -64,6 +64,17 @@ export type SoulDocument = z.infer<typeof SoulDocument>;
 const documentShape = SoulDocument.shape;
 const Terms = documentShape.autonomy_posture.shape.requires_approval;
 
+/** What an action may do at most. Each field can only deny, so no value of it widens a soul. */
+export const ScopeLimits = z.strictObject({
+  /** Actions of a higher tier are denied, whatever trust was earned. */
+  max_tier: z.enum(["T0", "T1", "T2"]),
+  /** Capabilities (`file_ops`) or actions (`web_ops.fetch`). Looking at files and repositories is always permitted. */
+  capabilities: z.array(z.string().min(1).max(100)).max(50),
+  /** Files and folders, relative to the workspace, that may be changed. Absent: all of it. */
+  paths: z.array(z.string().min(1).max(4096)).max(50).optional(),
+});
+export type ScopeLimits = z.infer<typeof ScopeLimits>;
+
 /** A stricter soul for a job, a skill, a sub-task or a mode. Omitted fields keep the value of the active soul. */
 export const SoulScope = z.strictObject({
   /** Part of the version: `v2+review`. */
@@ -81,6 +92,8 @@ export const SoulScope = z.strictObject({
   max_job_duration_seconds: z.int().min(1).optional(),
   no_autonomous_irreversible: z.boolean().optional(),
   require_ready_state: z.boolean().optional(),
+  /** Hold even while the soul is off. Within them nothing asks: what needs an approval is denied. */
+  limits: ScopeLimits.optional(),
 });
 export type SoulScope = z.infer<typeof SoulScope>;
 

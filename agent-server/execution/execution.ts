@@ -18,6 +18,7 @@ import { createApplyAccepted } from "./apply-accepted.ts";
 import { createPipeline, type ExecutionPipeline } from "./pipeline.ts";
 import { createRepositoryUndo } from "./repository-undo.ts";
 import { createRestore } from "./restore.ts";
+import { createSubtaskChanges, type SubtaskChanges } from "./subtask-changes.ts";
 import { createTaskSettlement, type TaskSettlement } from "./task-settlement.ts";
 import { createTierBoundary, failureText } from "./tier-boundary.ts";
 import { createUndo } from "./undo.ts";
@@ -28,6 +29,7 @@ export type { InView, IntentSpec, Provider, Result, RunContext } from "./action.
 export { brief, decisionOf, highestTier, receiptOf, refused } from "./decisions.ts";
 export type { ExecutionPipeline } from "./pipeline.ts";
 export { isRefusal, refusalOf, refusalText } from "./refusals.ts";
+export type { JoinedChanges, SubtaskChanges } from "./subtask-changes.ts";
 export type { VerifyOwn } from "./verifications.ts";
 
 /** Everything that happens to the workspace: actions, their verification, the review of changes, and undo. */
@@ -52,6 +54,8 @@ export interface Execution {
   readonly background: Tasks["background"] | null;
   /** What becomes of the changes of tasks' commands; null without a folder. */
   readonly settlement: TaskSettlement | null;
+  /** The proposals of sub-tasks; null without a folder. */
+  readonly subtasks: SubtaskChanges | null;
   /** The files that a quest changed on disk. */
   questFiles(questId: string): FilePath[];
   /** Verifies pending effects for `timeoutMs`, and records the rest as unverified. */
@@ -68,6 +72,8 @@ export interface ExecutionDeps {
   readonly emit: Emit;
   /** True while a quest may continue: the files of its task are kept. */
   readonly isQuestOpen: (questId: string) => boolean;
+  /** True for a sub-task, whose changes join those of its task. Absent: there are none. */
+  readonly isSubtask?: (questId: string) => boolean;
   readonly now: () => Date;
   readonly log: Log;
   /** How long (ms) an action of T2 or T3 waits for earlier verifications; the default of tier-boundary.ts if absent. */
@@ -101,6 +107,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
     emit: deps.emit,
     applyAccepted: createApplyAccepted({ files, objects, governance, pipeline }),
     hide: (questId, text) => placeholders.of(questId).secrets.text(text).text,
+    isSubtask: deps.isSubtask,
   });
   const store = workspace.changeStore;
   const generatedFolders = () => new Set(settings().generated_folders);
@@ -122,6 +129,7 @@ export function createExecution(deps: ExecutionDeps): Execution {
           ...{ folders: taskFolders, records: taskStore },
           ...{ root, tasks, changes, store, governance, pipeline, locks, moves },
           mode: () => settings().generated_files,
+          isSubtask: deps.isSubtask ?? (() => false),
           ...{ ledger, emit: deps.emit, log },
         });
   const restore = createRestore({ checkpoints, objects, files, governance, pipeline, locks, ledger, verifications, ready: () => ready });
@@ -152,6 +160,10 @@ export function createExecution(deps: ExecutionDeps): Execution {
     changes,
     background: tasks?.background ?? null,
     settlement,
+    subtasks:
+      tasks === null || settlement === null
+        ? null
+        : createSubtaskChanges({ changes, store, files, governance, locks, settlement, background: tasks.background }),
     checkpoints: {
       list: (filter) => checkpoints.list(filter),
       diff: async (of) => restore.diff(of),

@@ -63,6 +63,8 @@ export interface TaskSettlementDeps {
   readonly folders: Pick<TaskFolders, "remove">;
   readonly records: Pick<TaskStore, "save">;
   readonly mode: () => GeneratedMode;
+  /** Nothing of a sub-task is applied: its proposals join its task, and the rest stays behind. */
+  readonly isSubtask: (questId: string) => boolean;
   readonly ledger: Pick<Ledger, "record">;
   readonly emit: Emit;
   readonly log: Log;
@@ -228,6 +230,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   }
 
   async function settleQuest(context: OfQuest): Promise<string> {
+    if (deps.isSubtask(context.quest)) return "";
     const applied = isAutonomous(context) ? await applyProposed(context) : 0;
     // What a background command has open is settled when it ends.
     const isOpen = tasks.background.sandboxOf(context.quest) !== null;
@@ -277,6 +280,8 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
 
     decideGenerated: (questId, decision) =>
       alone(questId, async () => {
+        if (deps.isSubtask(questId))
+          throw new LancelotError("conflict", "The generated files of a sub-task stay in its copy of the workspace.");
         const context = ownerContext(questId);
         if (decision === "accept") await applyGenerated(context, "review");
         else await rests.discardGenerated({ questId, signal: context.signal });

@@ -68,7 +68,12 @@ export const baseTiers: Readonly<Record<string, Readonly<Record<string, BaseTier
   skill: { run: row("T2", "none", "run_skills", "skill", "execute") },
   connector: { send: row("T3", "none", "send_messages", "connector", "network", "upload") },
   /** The quest's own actions: its plan and questions to the owner. */
-  quest: { ask: row("T0", "none", "plan"), plan: row("T0", "none", "plan") },
+  quest: {
+    ask: row("T0", "none", "plan"),
+    plan: row("T0", "none", "plan"),
+    /** A sub-task: each of its actions is decided on its own, within a stricter soul. */
+    spawn: row("T0", "none", "plan"),
+  },
   /** Only proposals: they have no effect until the owner approves and activates them. */
   soul: { propose: row("T1", "none", "plan") },
 };

@@ -3,6 +3,7 @@ import type { ActionMode, Decision, Intent, Posture, Rule } from "../contract/go
 import type { DecisionFacts, SoulSubject, TrustKey } from "./decision-facts.ts";
 import { askOwner, type PolicyFinding, rule } from "./policy/policy-finding.ts";
 import { assessPolicy } from "./policy/policy.ts";
+import { beyondLimits } from "./scope-limits.ts";
 import type { Kind } from "./action-vocabulary.ts";
 import { type BaseTier, baseTier } from "./base-tiers.ts";
 
@@ -58,14 +59,20 @@ export function assessIntent(intent: Intent, facts: DecisionFacts): AssessedInte
   const finding = assessPolicy(intent, base, facts);
   const subject: SoulSubject = { kind: base.kind, capability, action, tags: [...base.tags, ...finding.tags] };
   const key =
-    finding.key === null || intent.job !== undefined
+    finding.key === null || intent.job !== undefined || intent.soulScope?.limits !== undefined
       ? null
       : `${capability}\n${action}\n${mode}\n${facts.posture}\n${facts.trusted ? 1 : 0}${facts.broad === null ? 0 : 1}${facts.safeMode ? 1 : 0}\n${facts.soul?.sha256}${finding.key}`;
   return { intent, mode, trustKey: { capability, action, scope: finding.scope }, known: { base, finding, subject }, key };
 }
 
-/** Decides an assessed intent: policy, soul, tier, trust and learned rules, mode, in this order. */
+/** Decides an assessed intent: policy, soul, tier, trust and learned rules, mode, in this order; then the limits of a scope, which only deny. */
 export function decideAssessed(assessed: AssessedIntent, facts: DecisionFacts): Evaluation {
+  const evaluation = decideUnlimited(assessed, facts);
+  const denied = beyondLimits(assessed.intent, assessed.known?.base ?? null, evaluation, facts.resolve);
+  return denied === null ? evaluation : { ...evaluation, decision: denied, heldBy: ruleMessages(denied.rules), learnedRule: null };
+}
+
+function decideUnlimited(assessed: AssessedIntent, facts: DecisionFacts): Evaluation {
   const { known, trustKey } = assessed;
   const about = (decision: Decision, more: Partial<Evaluation> = {}): Evaluation => ({
     decision,

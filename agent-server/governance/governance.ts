@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import type { Decision, Intent } from "../contract/governance.ts";
+import type { Decision, Intent, Posture } from "../contract/governance.ts";
 import type { Log } from "../security/security.ts";
 import type { Migration } from "../storage/storage.ts";
 import { createApprovals } from "./approvals.ts";
@@ -23,6 +23,7 @@ import { createOutcomeRecorder, recordOutcome } from "./outcome-recorder.ts";
 import { isContained } from "./policy/shell-rules.ts";
 import { createWorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
 
+export { isAmongPaths, permitsAction } from "./scope-limits.ts";
 export type { NetworkNeeds } from "./decision-facts.ts";
 export type { Question } from "./approvals.ts";
 export type { Governance, GovernanceDeps } from "./types.ts";
@@ -77,13 +78,15 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   });
 
   const soulFor = (scope: Intent["soulScope"]) => (scope === undefined ? soul.active() : soul.restricted(scope));
+  /** A scope that reviews everything does so without a soul too. */
+  const postureIn = (scope: Intent["soulScope"]): Posture => (scope?.level === "supervised" ? "supervised" : posture);
   const facts = ({ soulScope }: Intent): DecisionFacts => ({
     resolve: paths.resolve,
     ruleMessage: paths.message,
     command: commands.judge,
     network: network.judge,
     trusted,
-    posture,
+    posture: postureIn(soulScope),
     broad: paths.broad,
     safeMode: deps.safeMode?.() ?? false,
     soul: soulFor(soulScope),
@@ -203,7 +206,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     judgeName: paths.judgeName,
     isSecretFile: paths.isSecretFile,
     obeyed: paths.obeyed,
-    posture: (scope) => effectivePosture({ posture, soul: soulFor(scope) }),
+    posture: (scope) => effectivePosture({ posture: postureIn(scope), soul: soulFor(scope) }),
     tone: () => soul.active()?.tone ?? null,
     setPosture(next) {
       posture = next;

@@ -67,4 +67,12 @@ export const questsMigrations: readonly Migration[] = [
     name: "orchestrator-5-others",
     sql: "CREATE TABLE messages_of_others (message_id TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE) STRICT;",
   },
+  {
+    name: "orchestrator-6-sub-tasks",
+    sql: `
+      ALTER TABLE quests ADD COLUMN parent_id TEXT REFERENCES quests (id) ON DELETE CASCADE; -- the task of a sub-task
+      ALTER TABLE quests ADD COLUMN soul_scope TEXT; -- the stricter soul that its actions are decided with
+      CREATE INDEX quests_by_parent ON quests (parent_id) WHERE parent_id IS NOT NULL;
+    `,
+  },
 ];

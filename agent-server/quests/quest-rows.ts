@@ -10,6 +10,7 @@ import {
   type WaitingFor,
 } from "../contract/chat.ts";
 import type { Mode } from "../contract/governance.ts";
+import type { SoulScope } from "../contract/soul.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { QuestPatch, StoredMessage, StoredQuest, StoredTurn } from "./stored-quest.ts";
 
@@ -35,6 +36,8 @@ export interface QuestRow {
   marker: string | null;
   override: string | null;
   context: string | null;
+  parent_id: string | null;
+  soul_scope: string | null;
 }
 
 export interface MessageRow {
@@ -84,6 +87,7 @@ export function toStoredQuest(row: QuestRow): StoredQuest {
     answer: row.answer === null ? null : (JSON.parse(row.answer) as StoredQuest["answer"]),
     reviewed: JSON.parse(row.reviewed) as StoredQuest["reviewed"],
     smallModelNoticeShown: row.small_told === 1,
+    soulScope: row.soul_scope === null ? null : (JSON.parse(row.soul_scope) as SoulScope),
     quest: {
       id: row.id,
       title: row.title,
@@ -97,6 +101,7 @@ export function toStoredQuest(row: QuestRow): StoredQuest {
       waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
       problem: row.problem,
       receiptId: row.receipt_id,
+      ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
       ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
       ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
     },

@@ -4,6 +4,8 @@ import type { IntentResult } from "../contract/intent.ts";
 import type { PlanProposal } from "../contract/plans.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { RouteSequence, TaskType } from "../models/models.ts";
+import type { SoulScope } from "../contract/soul.ts";
+import type { Outcome } from "./run-outcome.ts";
 import { createFailureCounter } from "./stop-rules.ts";
 
 /** The routing of the model calls of a run. */
@@ -24,6 +26,19 @@ export interface Planning {
   isFinished(): boolean;
 }
 
+/** What a run of a sub-task shares with the run of its task. */
+export interface SubtaskRun {
+  /** The run whose call started it. Its limits hold for both together. */
+  readonly parent: Run;
+  /** The receipt of that call. */
+  readonly receiptId: string;
+  readonly soulScope: SoulScope;
+  /** True when the task only looks, so that its sub-task does too. */
+  readonly question: boolean;
+  /** Called once, after the end is stored. */
+  readonly ended: (outcome: Outcome | { status: "cancelled" }) => void;
+}
+
 /** One run of a quest in this host, from its start (a message, resume, a finished review) to its end. */
 export interface Run {
   readonly questId: string;
@@ -34,6 +49,8 @@ export interface Run {
   readonly receiptId: string;
   /** The receipt of what the run does now: its own, or that of a step of its plan. */
   parentId: string;
+  /** Null for a task of the user. */
+  readonly subtask: SubtaskRun | null;
   /** Resolves when the loop has returned; never rejects. */
   done: Promise<void>;
   /** True after the run was ended from outside; the loop then writes nothing more. */
@@ -65,9 +82,10 @@ export interface Run {
   continuedAfterLimit: boolean;
 }
 
-export function createRun(questId: string, receiptId: string, startMessageId: string | null): Run {
+export function createRun(questId: string, receiptId: string, startMessageId: string | null, subtask: SubtaskRun | null = null): Run {
   return {
     questId,
+    subtask,
     startMessageId,
     receiptId,
     parentId: receiptId,
@@ -84,7 +102,7 @@ export function createRun(questId: string, receiptId: string, startMessageId: st
     calls: 0,
     prompts: 0,
     answered: false,
-    question: false,
+    question: subtask?.question ?? false,
     classified: null,
     planning: null,
     continuedAfterLimit: false,

@@ -6,7 +6,7 @@ import type { RunLoop, TurnDeps } from "./turn-deps.ts";
 import { cacheKeyOf } from "./prompt-cache-key.ts";
 import { notice } from "./notices.ts";
 import type { Outcome } from "./run-outcome.ts";
-import { createRun, type Run } from "./quest-run.ts";
+import { createRun, type Run, type SubtaskRun } from "./quest-run.ts";
 import type { StoredQuest } from "./stored-quest.ts";
 import { settleQuest } from "./settle-quest.ts";
 
@@ -55,7 +55,11 @@ export function createQuestRunner(
    * Starts the loop of a claimed quest.
    * @param of `before` is awaited before the loop starts; `messageId` is the message that the run starts with
    */
-  function launch(questId: string, reason: string, of: { messageId?: string; before?: (() => Promise<void>) | undefined } = {}): void {
+  function launch(
+    questId: string,
+    reason: string,
+    of: { messageId?: string; before?: (() => Promise<void>) | undefined; subtask?: SubtaskRun } = {},
+  ): void {
     const { receiptId, title } = store.quest(questId);
     const opened = ledger.open({
       actionType: "system",
@@ -63,10 +67,10 @@ export function createQuestRunner(
       inputs: { title, reason },
       riskTier: "T0",
       questId,
-      parentId: receiptId,
+      parentId: receiptId ?? of.subtask?.receiptId ?? null,
     });
     if (receiptId === null) store.patch(questId, { receiptId: opened });
-    const run = createRun(questId, opened, of.messageId ?? null);
+    const run = createRun(questId, opened, of.messageId ?? null, of.subtask ?? null);
     runs.set(questId, run);
     const earlier = unwinding.get(questId);
     run.done = (async () => {
@@ -75,7 +79,8 @@ export function createQuestRunner(
         run.controller.signal.throwIfAborted();
         await of.before?.();
         run.controller.signal.throwIfAborted();
-        await deps.runLoop({ ...deps, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
+        const within = run.subtask === null ? {} : { canAsk: false, reason: null, spawn: null };
+        await deps.runLoop({ ...deps, ...within, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
         // When the run was ended from outside, `end` has written its state. Any other error here comes from the store itself.
         if (!run.ended) concludeAfterError(run, error);
@@ -83,8 +88,10 @@ export function createQuestRunner(
     })();
   }
 
-  function conclude(run: Run, outcome: Outcome): void {
+  function conclude(run: Run, concluded: Outcome): void {
     if (run.ended) return;
+    // The changes of a sub-task are not reviewed on their own: they join those of its task.
+    const outcome: Outcome = run.subtask !== null && concluded.status === "waiting" ? { status: "done" } : concluded;
     run.ended = true;
     runs.delete(run.questId);
     const { questId } = run;
@@ -101,7 +108,8 @@ export function createQuestRunner(
       outputs: { status: outcome.status },
       errorMessage: outcome.status === "failed" ? outcome.problem : null,
     });
-    if (outcome.status !== "waiting") deps.ended({ questId, outcome: outcome.status, receiptId: run.receiptId });
+    if (run.subtask !== null) run.subtask.ended(outcome);
+    else if (outcome.status !== "waiting") deps.ended({ questId, outcome: outcome.status, receiptId: run.receiptId });
   }
 
   function concludeAfterError(run: Run, error: unknown): void {
@@ -112,6 +120,7 @@ export function createQuestRunner(
       // The database failed. The quest remains `active` in it until another host reconciles it.
       run.ended = true;
       runs.delete(run.questId);
+      run.subtask?.ended({ status: "failed", problem });
     }
   }
 
@@ -124,7 +133,8 @@ export function createQuestRunner(
   }
 
   /** Ends the run of a quest at once and sets its status. The returned promise resolves when the loop has returned. */
-  function end(questId: string, status: Extract<QuestStatus, "cancelled" | "interrupted">): Promise<void> {
+  function end(questId: string, requested: Extract<QuestStatus, "cancelled" | "interrupted">): Promise<void> {
+    const status = store.parentOf(questId) === null ? requested : "cancelled";
     const run = runs.get(questId);
     run?.flush?.();
     if (run !== undefined) {
@@ -143,12 +153,14 @@ export function createQuestRunner(
     }
     if (status === "cancelled") {
       governance.approvals.cancelQuest(questId);
-      deps.ended({ questId, outcome: status, receiptId: run?.receiptId ?? store.quest(questId).receiptId });
+      const { receiptId, parentId } = store.quest(questId);
+      if (parentId === undefined) deps.ended({ questId, outcome: status, receiptId: run?.receiptId ?? receiptId });
     }
     void deps.models.release(cacheKeyOf(questId));
     if (run === undefined) return Promise.resolve();
     run.controller.abort(new LancelotError("cancelled", "The task was stopped."));
     ledger.close(run.receiptId, { status: "cancelled", outputs: { status } });
+    run.subtask?.ended({ status: "cancelled" });
     const unwound = run.done.finally(() => {
       if (unwinding.get(questId) === unwound) unwinding.delete(questId);
     });
@@ -158,6 +170,10 @@ export function createQuestRunner(
 
   function markEnded(questId: string, status: "cancelled" | "interrupted"): void {
     const { quest } = store.stored(questId);
+    if (quest.parentId !== undefined) {
+      store.patch(questId, { status, waitingFor: null, problem: null, answer: null });
+      return;
+    }
     // Crusader mode ends with the run, also after a crash: advance approval must not survive until a resume.
     if (quest.mode === "crusader") changeMode(deps, questId, "normal");
     if (status === "cancelled") {
@@ -184,8 +200,11 @@ export function createQuestRunner(
           !runs.has(quest.id) &&
           !unwinding.has(quest.id);
         if (!running || (!isOrphan && (hostId === storage.hostId || (hostId !== null && storage.hostAlive(hostId))))) return 0;
-        settleQuest({ store, governance }, quest.id, "interrupted");
-        markEnded(quest.id, "interrupted");
+        // A sub-task ends with the call that started it, which is not repeated.
+        const cut = current.parentId === undefined ? "interrupted" : "cancelled";
+        settleQuest({ store, governance }, quest.id, cut);
+        markEnded(quest.id, cut);
+        if (cut === "cancelled") deps.changes.discard(quest.id);
         return 1;
       });
     }

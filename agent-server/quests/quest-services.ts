@@ -1,4 +1,6 @@
 import { realpathSync } from "node:fs";
+import type { Message, Quest } from "../contract/chat.ts";
+import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
 import { createContext, createContextSettings, createCustomCommands, type EnvironmentFacts } from "../context/context.ts";
@@ -22,8 +24,10 @@ import { recallQuests } from "./memory/recall-quests.ts";
 import type { HostActions } from "./host-commands.ts";
 import { createQuestRunner } from "./quest-runner.ts";
 import { createQuestStore } from "./quest-store.ts";
-import type { Classify, Reason, RunLoop } from "./turn-deps.ts";
 import { reservedCommands } from "./slash-commands.ts";
+import { createSubtaskProgress } from "./subtask-progress.ts";
+import { createSubtasks } from "./subtasks.ts";
+import type { Classify, Reason, RunLoop, Spawn } from "./turn-deps.ts";
 import { createUserMessages } from "./user-messages.ts";
 
 export interface QuestsDeps {
@@ -61,6 +65,8 @@ export interface QuestsDeps {
   reason?: Reason;
   /** Compares answers with what is recorded. Default: answers are not checked. */
   checkClaims?: ClaimCheck;
+  /** The proposals of sub-tasks. Default: there are no sub-tasks. */
+  subtasks?: Execution["subtasks"];
   /** False when nobody can answer questions; `ask_owner` then fails at once. Default: true. */
   canAsk?: boolean;
   /** Flags and safe mode for the prompt. Default: none. */
@@ -82,7 +88,7 @@ export type QuestServices = ReturnType<typeof createQuestServices>;
 
 /** Creates the store, context, memory and runner that quests consist of, and connects them. */
 export function createQuestServices(deps: QuestsDeps) {
-  const { storage, models, tools, changes, verifications, governance, ledger, redactor, sanitizer, memory, emit } = deps;
+  const { storage, models, tools, changes, verifications, governance, ledger, redactor, sanitizer, memory } = deps;
   const now = deps.now ?? (() => new Date());
   const log: Log = deps.log ?? (() => undefined);
   const canAsk = deps.canAsk ?? true;
@@ -90,6 +96,12 @@ export function createQuestServices(deps: QuestsDeps) {
   const redactorOf = (questId: string): Redactor => deps.placeholders.of(questId).secrets;
   const service = () => tools.memory;
 
+  const progress = createSubtaskProgress(log);
+  const emit: Emit = (topic, payload) => {
+    deps.emit(topic, payload);
+    if (topic === "message") progress.onMessage(payload as Message);
+    else if (topic === "quest") progress.onQuest(payload as Quest);
+  };
   const store = createQuestStore({ storage, emit, now, ...(deps.questCost === undefined ? {} : { costOf: deps.questCost }) });
   const context = createContext({
     governance,
@@ -122,7 +134,11 @@ export function createQuestServices(deps: QuestsDeps) {
     trusted: deps.workspace !== null && deps.trusted === true,
     reserved: reservedCommands,
   });
-  const runner = createQuestRunner(
+  /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
+  const workspace = deps.workspace === null ? "" : realpathSync(deps.workspace);
+  const subtaskChanges = deps.subtasks ?? null;
+  const spawn: Spawn | null = subtaskChanges === null ? null : (parent, of) => subtasks(parent, of);
+  const runner: ReturnType<typeof createQuestRunner> = createQuestRunner(
     {
       settle: (context) => deps.settlement?.settle(context) ?? Promise.resolve(""),
       ...{ store, models, tools, changes, verifications, governance, context, questContext, recall, ledger, redactor, redactorOf },
@@ -133,9 +149,16 @@ export function createQuestServices(deps: QuestsDeps) {
       classify: deps.classify,
       reason: deps.reason ?? null,
       checkClaims: deps.checkClaims ?? null,
+      spawn,
     },
     storage,
   );
+  const subtasks: Spawn =
+    subtaskChanges === null
+      ? () => Promise.reject(new LancelotError("unavailable", "No folder is open, so there are no sub-tasks."))
+      : createSubtasks({
+          ...{ store, runner, changes: subtaskChanges, governance, ledger, redactorOf, externalMessages: others, progress, workspace, log },
+        });
   return {
     isWritable: () => storage.isWritable(),
     configProblem: () => settingsFile.read().problem,
@@ -149,8 +172,7 @@ export function createQuestServices(deps: QuestsDeps) {
       externalMessages: others,
     }),
     redactorOf,
-    /** As the tools store it, so that one folder has one name however its path was written. Empty without a workspace. */
-    workspace: deps.workspace === null ? "" : realpathSync(deps.workspace),
+    workspace,
     log,
   };
 }

@@ -4,6 +4,7 @@ import { type Attachment, type Message, noUsage, type Part, type Quest } from ".
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Mode } from "../contract/governance.ts";
+import type { SoulScope } from "../contract/soul.ts";
 import { newMarker } from "../context/context.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type MessageRow, patchColumns, type QuestRow, searchText, toColumn, toStoredMessage, toStoredQuest } from "./quest-rows.ts";
@@ -32,12 +33,16 @@ export function createQuestStore({
   };
   const statements = {
     insertQuest: db.prepare(
-      `INSERT INTO quests (id, workspace, title, status, mode, created_at, updated_at, usage, plan, token_limit, reviewed, host_id)
-       VALUES (@id, @workspace, @title, 'active', @mode, @at, @at, @usage, '[]', @tokenLimit, '{"accepted":0,"rejected":0}', @hostId)`,
+      `INSERT INTO quests (id, workspace, title, status, mode, created_at, updated_at, usage, plan, token_limit, reviewed, host_id, parent_id,
+         soul_scope)
+       VALUES (@id, @workspace, @title, 'active', @mode, @at, @at, @usage, '[]', @tokenLimit, '{"accepted":0,"rejected":0}', @hostId, @parentId,
+         @soulScope)`,
     ),
     quest: db.prepare<[string], QuestRow>("SELECT * FROM quests WHERE id = ?"),
     setMarker: db.prepare("UPDATE quests SET marker = ? WHERE id = ? AND marker IS NULL"),
     deleteQuest: db.prepare("DELETE FROM quests WHERE id = ?"),
+    parentOf: db.prepare<[string], { parent_id: string | null }>("SELECT parent_id FROM quests WHERE id = ?"),
+    subtasks: db.prepare<[string], { id: string }>("SELECT id FROM quests WHERE parent_id = ? ORDER BY created_at, id"),
     running: db.prepare<[], QuestRow>("SELECT * FROM quests WHERE status IN ('active', 'waiting')"),
     messages: db.prepare<[string], MessageRow>("SELECT * FROM messages WHERE quest_id = ? ORDER BY seq"),
     message: db.prepare<[string], MessageRow>("SELECT * FROM messages WHERE id = ?"),
@@ -51,7 +56,7 @@ export function createQuestStore({
     patchTurn: db.prepare("UPDATE messages SET turn = @turn WHERE id = @id"),
     removeFrom: db.prepare("DELETE FROM messages WHERE quest_id = ? AND seq >= ?"),
     list: db.prepare<[Record<string, unknown>], QuestRow>(
-      `SELECT * FROM quests WHERE workspace = @workspace
+      `SELECT * FROM quests WHERE workspace = @workspace AND parent_id IS NULL
          AND (@before IS NULL OR (updated_at, id) < (@before, @beforeId))
          AND (@pattern IS NULL OR title LIKE @pattern ESCAPE '\\'
            OR EXISTS (SELECT 1 FROM messages WHERE quest_id = quests.id AND text LIKE @pattern ESCAPE '\\'))
@@ -90,9 +95,25 @@ export function createQuestStore({
     quest: (id: string): Quest => stored(id).quest,
     exists: (id: string): boolean => statements.quest.get(id) !== undefined,
 
-    create(values: { workspace: string; title: string; mode: Mode; tokenLimit: number }): string {
+    /** The task of a sub-task; null for a task of the user, and for one that does not exist. */
+    parentOf: (id: string): string | null => statements.parentOf.get(id)?.parent_id ?? null,
+    /** The sub-tasks of a task, oldest first. */
+    subtasks: (id: string): string[] => statements.subtasks.all(id).map((row) => row.id),
+
+    create(values: {
+      workspace: string;
+      title: string;
+      mode: Mode;
+      tokenLimit: number;
+      /** For a sub-task. */
+      of?: { readonly parentId: string; readonly soulScope: SoulScope };
+    }): string {
+      const { of, ...columns } = values;
       const id = randomUUID();
-      statements.insertQuest.run({ ...values, id, at: now().toISOString(), usage: JSON.stringify(noUsage()), hostId: storage.hostId });
+      statements.insertQuest.run({
+        ...{ ...columns, id, at: now().toISOString(), usage: JSON.stringify(noUsage()), hostId: storage.hostId },
+        ...{ parentId: of?.parentId ?? null, soulScope: of === undefined ? null : JSON.stringify(of.soulScope) },
+      });
       return id;
     },
 

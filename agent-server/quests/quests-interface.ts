@@ -28,6 +28,8 @@ export interface Quests {
   override(id: string, override: ModelOverride | null): Promise<Quest>;
   exportMarkdown(id: string): string;
   delete(id: string): Promise<void>;
+  /** The task of a sub-task; null for a task of the user, and for a deleted one. */
+  parentOf(questId: string): string | null;
   /** Null for a deleted quest. */
   titleOf(questId: string): string | null;
   /** True while the quest runs, waits, or can be resumed after an interruption. */

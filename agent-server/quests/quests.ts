@@ -26,12 +26,13 @@ export { hasOpenChanges } from "./open-changes.ts";
 export { userText } from "./quest-page.ts";
 export type { Planning, Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
+export { addRunUsage, budgetRun, countCall } from "./shared-budget.ts";
 export { type Outcome, fail } from "./run-outcome.ts";
 export { interruptedOutput, isUnfinished, partialTurn } from "./settle-quest.ts";
 export { createFailureCounter, maxCalls, maxCallsPerAnswer, maxPrompts, maxQuestTokens, maxSameFailures, maxTurns } from "./stop-rules.ts";
 export type { AnswerEvidence, ClaimCheck, ReportedAction } from "./claim-check.ts";
 export type { RouteName } from "./stored-quest.ts";
-export type { Reason, RunLoop, TurnDeps } from "./turn-deps.ts";
+export type { Reason, RunLoop, Spawn, TurnDeps } from "./turn-deps.ts";
 
 export { contextHandlers } from "./context/context-handlers.ts";
 export { chatHandlers } from "./quest-handlers.ts";
@@ -75,12 +76,25 @@ export function createQuests(deps: QuestsDeps): Quests {
     }
   }
 
+  /** @throws LancelotError `conflict` for a sub-task, which only its task starts and continues. */
+  function requireTask(questId: string): void {
+    if (store.parentOf(questId) !== null)
+      throw new LancelotError("conflict", "This is a sub-task. Send your message to the task that it belongs to.");
+  }
+
   const quests: Quests = {
     configProblem: services.configProblem,
     context: contextService,
-    send: messages.send,
-    steer: messages.steer,
+    send(params, owner) {
+      if (params.questId !== undefined) requireTask(params.questId);
+      return messages.send(params, owner);
+    },
     answer: messages.answer,
+
+    steer(questId, text, owner) {
+      requireTask(questId);
+      return messages.steer(questId, text, owner);
+    },
 
     async cancel(questId) {
       const stored = store.stored(questId);
@@ -146,6 +160,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     },
 
     resume(id) {
+      requireTask(id);
       runner.reconcile();
       const stored = store.stored(id);
       runner.requireNotRunningElsewhere(stored);
@@ -184,6 +199,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     },
 
     async delete(id) {
+      requireTask(id);
       runner.requireNotRunningElsewhere(store.stored(id));
       // Receipts outlive the quest.
       await withReceipt(ledger, userAction("quests.delete", id), async () => {
@@ -191,13 +207,14 @@ export function createQuests(deps: QuestsDeps): Quests {
         governance.approvals.cancelQuest(id);
         changes.discard(id);
         await unwound;
-        deps.settlement?.forget(id);
+        for (const task of [id, ...store.subtasks(id)]) deps.settlement?.forget(task);
         store.deleteQuest(id);
         memory?.questDeleted(id);
       });
     },
 
     commands: services.customCommands.list,
+    parentOf: (questId) => store.parentOf(questId),
     titleOf: (questId) => (store.exists(questId) ? store.quest(questId).title : null),
     isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),

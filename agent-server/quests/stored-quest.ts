@@ -8,6 +8,7 @@ import {
   type WaitingFor,
 } from "../contract/chat.ts";
 import type { Mode } from "../contract/governance.ts";
+import type { SoulScope } from "../contract/soul.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import { type ContextUserContent } from "../context/context.ts";
 import type { AssistantContent } from "../models/models.ts";
@@ -47,6 +48,8 @@ export interface StoredQuest {
   answer: { callId: string; answer: string } | null;
   reviewed: { accepted: number; rejected: number };
   smallModelNoticeShown: boolean;
+  /** The stricter soul of a sub-task; null for a task of the user. */
+  soulScope: SoulScope | null;
 }
 
 export interface QuestPatch {

@@ -29,7 +29,7 @@ export function createTimeline({ storage, workspace }: { storage: Pick<Storage, 
   const statements = {
     message: db.prepare<[string], Row>(`SELECT ${columns} WHERE m.id = ?`),
     since: db.prepare<[string, string], Row>(
-      `SELECT ${columns} WHERE q.workspace = ? AND q.status IN ('done', 'failed', 'cancelled') AND m.created_at > ? ORDER BY m.created_at, m.quest_id, m.seq`,
+      `SELECT ${columns} WHERE q.workspace = ? AND q.parent_id IS NULL AND q.status IN ('done', 'failed', 'cancelled') AND m.created_at > ? ORDER BY m.created_at, m.quest_id, m.seq`,
     ),
     quest: db.prepare<[string], Row>(`SELECT ${columns} WHERE m.quest_id = ? ORDER BY m.seq`),
   };

@@ -9,7 +9,7 @@ import type { Models, Route, TaskContext } from "../models/models.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Log, Redactor, Sanitizer } from "../security/security.ts";
 import type { Execution } from "../execution/execution.ts";
-import type { Tools } from "../tools/tools.ts";
+import type { SubtaskReport, SubtaskRequest, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { OwnerMemoryCommands } from "./memory/owner-memory-commands.ts";
@@ -25,6 +25,9 @@ export type Classify = (request: Params<"intent.classify">, context: TaskContext
 
 /** Thinks about a request before its first step (A5), and stores the result in the conversation. */
 export type Reason = (deps: Pick<TurnDeps, "store" | "models" | "ledger" | "redactor">, run: Run, route: Route) => Promise<void>;
+
+/** Runs a sub-task of a run to its end (A11). @throws LancelotError `cancelled`. */
+export type Spawn = (parent: Run, of: SubtaskRequest) => Promise<SubtaskReport>;
 
 /** Dependencies of the agentic loop. */
 export interface TurnDeps {
@@ -49,6 +52,8 @@ export interface TurnDeps {
   reason: Reason | null;
   /** Compares answers with what is recorded; null where answers are not checked. */
   checkClaims: ClaimCheck | null;
+  /** Null: no sub-tasks, as within a sub-task. */
+  spawn: Spawn | null;
   ledger: Ledger;
   redactor: Redactor;
   /** Replaces the secrets of a quest by placeholders that its file tools can resolve. */

@@ -123,7 +123,16 @@ function isDirect(scope: Scope, edit: PlannedEdit): boolean {
   );
 }
 
+/** @throws LancelotError `denied` where a sub-task, which only proposes, would write at once. */
+function requireProposals(scope: Scope, edits: readonly PlannedEdit[]): void {
+  const direct = scope.call.soulScope?.limits === undefined ? undefined : edits.find((edit) => isDirect(scope, edit));
+  if (direct === undefined) return;
+  const message = `${direct.file.display} cannot be changed as a proposal, and a sub-task only proposes. Nothing was changed. Name it in your answer: the main task can do it.`;
+  throw new LancelotError("denied", message);
+}
+
 async function runEdits(scope: Scope, edits: readonly PlannedEdit[], receiptId: string): Promise<Done[]> {
+  requireProposals(scope, edits);
   for (const edit of edits) await expectUnchanged(scope, edit);
   const applied: Applied[] = [];
   const undo: (() => Promise<unknown>)[] = [];

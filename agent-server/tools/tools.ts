@@ -33,7 +33,8 @@ export { OutcomeReport, reportOutcomeTool } from "./catalog/report-outcome.ts";
 export { memoryHandlers } from "./memory/memory-handlers.ts";
 export type { MemoryService } from "./memory/memory-service.ts";
 export { routingHandlers } from "./routing/routing-handlers.ts";
-export type { ToolCall, ToolOutcome, Tools } from "./types.ts";
+export { subtaskPaths, subtaskTool } from "./subtask-scope.ts";
+export type { SubtaskReport, SubtaskRequest, ToolCall, ToolOutcome, Tools } from "./types.ts";
 
 /** Where commands run, and what the user does with it. */
 export interface CommandSandbox {

@@ -2,12 +2,38 @@ import type { ActionContext } from "../contract/action.ts";
 import type { PlanStep, ToolPart } from "../contract/chat.ts";
 import type { LancelotError } from "../contract/errors.ts";
 import type { PlanProposal } from "../contract/plans.ts";
+import type { SoulScope } from "../contract/soul.ts";
 import type { Result } from "../contract/table.ts";
 import type { SearchMatch, ToolInfo } from "../contract/tools.ts";
 import type { ToolSchema } from "../models/models.ts";
 import type { BackgroundCommands } from "./command/background-types.ts";
 import type { MemoryService } from "./memory/memory-service.ts";
 import type { Routing } from "./routing/routing.ts";
+
+/** What a task asks of a sub-task. */
+export interface SubtaskRequest {
+  readonly goal: string;
+  /** The stricter soul that its actions are decided with. */
+  readonly soulScope: SoulScope;
+  /** The call that starts it. */
+  readonly context: ActionContext & { readonly quest: string };
+  /** The receipt of that call. */
+  readonly receiptId: string;
+  /** Called when its steps change. */
+  readonly onProgress: (progress: NonNullable<ToolPart["subtask"]>) => void;
+}
+
+/** How a sub-task ended. */
+export interface SubtaskReport {
+  readonly questId: string;
+  /** For the model of the task: its answer, and what became of its changes. */
+  readonly text: string;
+  /** Why it did not succeed; null when it did. */
+  readonly problem: string | null;
+  /** For the receipt. */
+  readonly outputs: Record<string, unknown>;
+  readonly changeIds: readonly string[];
+}
 
 /** A request to run one tool, and how the caller follows it. */
 export interface ToolCall extends ActionContext {
@@ -18,6 +44,8 @@ export interface ToolCall extends ActionContext {
   readonly callId?: string;
   /** Asks the user a question and waits for the answer; absent where nobody can answer. */
   readonly askOwner?: (question: string, options: readonly string[] | undefined, signal: AbortSignal) => Promise<string>;
+  /** Runs a sub-task to its end; absent where there are none, as within a sub-task. @throws LancelotError `cancelled`. */
+  readonly spawn?: (request: SubtaskRequest) => Promise<SubtaskReport>;
   /** Stores the quest's plan. */
   readonly updatePlan?: (steps: readonly PlanStep[]) => void;
   /** Takes a plan, or says what it lacks; absent outside of planning. */

@@ -3,6 +3,7 @@ import type { Trace } from "../context/context.ts";
 import type { AssistantContent, ModelEvent } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import {
+  addRunUsage,
   fail,
   isUnfinished,
   maxCallsPerAnswer,
@@ -47,6 +48,7 @@ export async function useAnswer(
         usage: addUsage(usage, done.usage),
         ...(run.promptSize === undefined ? {} : { context: run.promptSize }),
       });
+      addRunUsage(store, run, done.usage);
       const cut = refused ? "failed" : null;
       store.saveMessage(
         message,

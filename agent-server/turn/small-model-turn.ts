@@ -12,7 +12,7 @@ import { queuedPart, runToolCalls, type StopReason } from "./tool-calls.ts";
  * message. Does nothing when the text for this request was already retrieved.
  */
 export async function readForSmallModel(
-  deps: Pick<TurnDeps, "store" | "tools" | "changes" | "governance" | "redactor" | "emit" | "canAsk" | "log">,
+  deps: Pick<TurnDeps, "store" | "tools" | "changes" | "governance" | "redactor" | "emit" | "canAsk" | "spawn" | "log">,
   run: Run,
   active: ActiveModel,
   parentId: string,

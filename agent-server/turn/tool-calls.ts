@@ -5,9 +5,19 @@ import type { ActionMode } from "../contract/governance.ts";
 import type { Log, Redactor } from "../security/security.ts";
 import type { ToolOutcome, Tools } from "../tools/tools.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { hasOpenChanges, interruptedOutput, maxPrompts, maxSameFailures, type QuestStore, type Run } from "../quests/quests.ts";
+import {
+  countCall,
+  hasOpenChanges,
+  interruptedOutput,
+  maxPrompts,
+  maxSameFailures,
+  type QuestStore,
+  type Run,
+  type Spawn,
+} from "../quests/quests.ts";
 import { createLiveOutput } from "./live-output.ts";
 import { writePatiently } from "./patient-write.ts";
+import { runInOrder } from "./side-by-side.ts";
 import { untilReviewed } from "./review-wait.ts";
 
 /** A call with the complete arguments of the model, which its stored card may truncate. */
@@ -29,6 +39,7 @@ interface Deps {
   redactor: Redactor;
   emit: Emit;
   canAsk: boolean;
+  spawn: Spawn | null;
   log: Log;
 }
 
@@ -80,7 +91,7 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
       if (part !== undefined) context.onStop(part, "prompts");
       return;
     }
-    context.run.calls += 1;
+    countCall(context.run);
     await runOne(deps, message, call, {
       ...context,
       onStop: (part, why) => {
@@ -89,10 +100,7 @@ export async function runToolCalls(deps: Deps, message: Message, calls: readonly
       },
     });
   };
-  if (!readsOnly) {
-    for (const call of calls) await once(call);
-    return;
-  }
+  if (!readsOnly) return runInOrder(calls, once);
   const queue = [...calls];
   const worker = async (): Promise<void> => {
     for (let call = queue.shift(); call !== undefined; call = queue.shift()) await once(call);
@@ -105,7 +113,7 @@ function partOf(message: Message, { id }: PendingCall): ToolPart | undefined {
 }
 
 async function runOne(
-  { store, tools, changes, redactor, emit, canAsk, log }: Deps,
+  { store, tools, changes, redactor, emit, canAsk, spawn, log }: Deps,
   message: Message,
   call: PendingCall,
   context: CallContext,
@@ -189,7 +197,9 @@ async function runOne(
       actor: "agent",
       mode: context.mode,
       signal,
+      ...(run.subtask === null ? {} : { soulScope: run.subtask.soulScope }),
       ...(canAsk ? { askOwner, settleReview } : {}),
+      ...(spawn === null ? {} : { spawn: (request) => spawn(run, request) }),
       updatePlan,
       ...(run.planning === null ? {} : { proposePlan: run.planning.propose }),
       onUpdate: update,

@@ -5,6 +5,7 @@ import type { ModelEvent, Route } from "../models/models.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import { isBusy } from "../storage/storage.ts";
 import {
+  budgetRun,
   cacheKeyOf,
   fail,
   hasOpenChanges,
@@ -122,11 +123,13 @@ function stopByBudget(deps: TurnDeps, run: Run): Outcome | null {
       ),
     );
   }
-  if (run.calls >= maxCalls) {
+  // What sub-tasks use counts for their task.
+  const { calls, questId } = budgetRun(run);
+  if (calls >= maxCalls) {
     const limit = maxCalls.toLocaleString("en-US");
     return fail(deps, run, notice("warning", `Stopped after ${limit} tool calls. Resume to allow ${limit} more.`, "resume"));
   }
-  const { quest, tokenLimit } = deps.store.stored(run.questId);
+  const { quest, tokenLimit } = deps.store.stored(questId);
   const used = quest.usage.inputTokens + quest.usage.outputTokens;
   if (used >= tokenLimit) {
     const figure = used.toLocaleString("en-US");

@@ -86,6 +86,7 @@ export { boundText, cutLine, formatBytes, maxLineChars, maxOutputBytes, maxOutpu
 export { decodeText, detectEncoding, encodeText, sha256, utf8 } from "./text/encoding.ts";
 export { globFilter } from "./text/glob.ts";
 export { computeHunks, unifiedDiff } from "./text/hunks.ts";
+export { mergeFiles } from "./text/three-way-merge.ts";
 export { mergeEnds } from "./text/line-ends.ts";
 export { mainEol } from "./text/lines.ts";
 export { replaceText } from "./text/match.ts";

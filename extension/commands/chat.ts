@@ -16,6 +16,8 @@ export function watchQuests(host: AgentHost, log: vscode.LogOutputChannel): Ques
   const show = () => void vscode.commands.executeCommand("setContext", "lancelot.questActive", active.size > 0);
   const update = (quest: Quest) => {
     active.delete(quest.id);
+    // A sub-task is stopped with its task.
+    if (quest.parentId !== undefined) return;
     if (quest.status === "active" || quest.status === "waiting") active.set(quest.id, quest);
   };
   const reload = async () => {

@@ -22,7 +22,7 @@ export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
     if (answer === undo) await vscode.commands.executeCommand("lancelot.undoTask", { questId: quest.id });
   };
   return host.onEvent((event) => {
-    if (event.topic !== "quest") return;
+    if (event.topic !== "quest" || event.payload.parentId !== undefined) return;
     const quest = event.payload;
     if (quest.status === "active") running.add(quest.id);
     else if (

@@ -1,13 +1,15 @@
 import type { JSX } from "preact";
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { ToolCallStatus, ToolPart } from "../../agent-server/contract/chat.ts";
-import { Button, Icon, State, type StateProps, TierBadge, VerdictBadge } from "../shared/components.tsx";
+import type { ToolPart } from "../../agent-server/contract/chat.ts";
+import { Button, Icon, State, TierBadge, VerdictBadge } from "../shared/components.tsx";
 import { count, formatDuration, t } from "../shared/l10n.ts";
 import { BackgroundActions, BackgroundBadge, backgroundOf, isRunning, withOutput } from "./background-card.tsx";
 import { ChangeCard } from "./change-card.tsx";
 import { CommandBody, CommandEnd, CommandTail } from "./command-card.tsx";
 import { type Chat, changesOf } from "./chat-state.ts";
+import { SubtaskCard } from "./subtask-card.tsx";
+import { stateOf } from "./tool-state.ts";
 import { TouchedFiles } from "./touched-files.tsx";
 
 /** Proposed changes that a card shows; the review in the editor shows all. */
@@ -35,30 +37,12 @@ const icons: Readonly<Record<string, string>> = {
   diagnostics: "warning",
   ask_owner: "comment-discussion",
   update_plan: "checklist",
+  spawn_subtask: "type-hierarchy-sub",
   run_command: "terminal",
   command_output: "output",
   stop_command: "debug-stop",
   fetch_url: "globe",
 };
-
-function stateOf(status: ToolCallStatus): StateProps {
-  switch (status) {
-    case "queued":
-      return { icon: "clock", text: t("Queued"), kind: "quiet" };
-    case "waiting":
-      return { icon: "bell", text: t("Waiting for you"), kind: "attention" };
-    case "running":
-      return { icon: "loading", text: t("Running"), kind: "" };
-    case "success":
-      return { icon: "check", text: t("Done"), kind: "good" };
-    case "failure":
-      return { icon: "error", text: t("Failed"), kind: "bad" };
-    case "denied":
-      return { icon: "circle-slash", text: t("Denied"), kind: "bad" };
-    case "cancelled":
-      return { icon: "debug-stop", text: t("Stopped"), kind: "quiet" };
-  }
-}
 
 function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
   const { receiptId } = part;
@@ -162,6 +146,7 @@ export const ToolCard = memo(function ToolCard({ part: stored, chat }: { part: T
       </details>
       {part.command !== undefined && !open && <CommandTail part={part} chat={chat} />}
       {isRunning(background) && <BackgroundActions state={background} chat={chat} />}
+      {part.subtask !== undefined && <SubtaskCard subtask={part.subtask} chat={chat} />}
       {part.touched !== undefined && <TouchedFiles part={part} touched={part.touched} chat={chat} />}
       {changes.map((change) => (
         <ChangeCard key={change.id} change={change} chat={chat} />

@@ -126,7 +126,8 @@ export function createStore(bridge: Bridge): Store {
   function apply(event: HostEvent): void {
     switch (event.topic) {
       case "quest":
-        return put(quests, event.payload);
+        // The card of the call that started it shows a sub-task.
+        return event.payload.parentId === undefined ? put(quests, event.payload) : undefined;
       case "questDeleted": {
         const rest = new Map(quests.value);
         rest.delete(event.payload.id);

@@ -19,6 +19,8 @@ export interface RoutedLoopDeps {
  */
 export function createRoutedLoop({ runLoop, planLoop, isEnabled, askIntent }: RoutedLoopDeps): RunLoop {
   return async (deps, run, conclude) => {
+    // A sub-task works on the goal that its task gave it, and looks only where its task does.
+    if (run.subtask !== null) return runLoop(deps, run, conclude);
     const { mode } = deps.store.quest(run.questId);
     const route = isEnabled() && mode === "normal" ? await routeOf(deps, run, askIntent) : "loop";
     run.question = route === "answer";

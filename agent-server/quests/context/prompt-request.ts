@@ -1,5 +1,7 @@
 import { offersMemory, type PromptRequest } from "../../context/context.ts";
 import type { Tier } from "../../contract/common.ts";
+import type { ToolInfo } from "../../contract/tools.ts";
+import { permitsAction } from "../../governance/governance.ts";
 import type { ActiveModel, ToolSchema } from "../../models/models.ts";
 import type { Tools } from "../../tools/tools.ts";
 import { toConversation, toSmallConversation } from "../conversation.ts";
@@ -16,10 +18,13 @@ export function createPromptRequest(
   active: Pick<ActiveModel, "small" | "contextWindow">,
   planning = false,
 ): QuestPromptRequest {
-  const quest = store.quest(questId);
+  const { quest, soulScope } = store.stored(questId);
   const stored = store.messages(questId);
   const request = lastRequest(stored.flatMap(({ turn }) => (turn?.kind === "user" ? [turn.content] : [])));
-  const usable = tools.list().flatMap((tool) => (tool.problem === null && suits(tool, planning) ? [tool.name] : []));
+  const limits = soulScope?.limits;
+  const isPermitted = ({ capability, action, baseTier }: ToolInfo): boolean =>
+    limits === undefined || (baseTier <= limits.max_tier && permitsAction(limits, { capability, action, isLook: baseTier === "T0" }));
+  const usable = tools.list().flatMap((tool) => (tool.problem === null && isPermitted(tool) && suits(tool, planning) ? [tool.name] : []));
   const offered = tools.schemas(active.small ? usable.filter((tool) => smallModelTools(request).includes(tool)) : usable);
   return {
     small: active.small,
@@ -34,10 +39,13 @@ export function createPromptRequest(
   };
 }
 
+/** Tools without an effect of their own that belong to the work, not to its plan. */
+const ofWork: ReadonlySet<string> = new Set(["update_plan", "report_outcome", "spawn_subtask"]);
+
 /** A plan is made with what only looks; the plan itself is proposed only then. */
 function suits({ name, baseTier }: { name: string; baseTier: Tier }, planning: boolean): boolean {
   if (name === "propose_plan") return planning;
-  return !planning || (baseTier === "T0" && name !== "update_plan") || name === "fetch_url";
+  return !planning || (baseTier === "T0" && !ofWork.has(name)) || name === "fetch_url";
 }
 
 function lastRequest(turns: readonly Extract<PromptRequest["messages"][number], { role: "user" }>["content"][]): string {

@@ -37,6 +37,7 @@ import { reportOutcome } from "./report-outcome.ts";
 import { runCommand } from "./run-command.ts";
 import { searchWorkspace } from "./search-workspace.ts";
 import { soulProposeAmendment } from "./soul-propose-amendment.ts";
+import { spawnSubtask } from "./spawn-subtask.ts";
 import { stopCommand } from "./stop-command.ts";
 import { updatePlan } from "./update-plan.ts";
 import { writeFile } from "./write-file.ts";
@@ -74,6 +75,7 @@ export const catalog: readonly Tool[] = [
   updatePlan,
   reportOutcome,
   proposePlan,
+  spawnSubtask,
   soulProposeAmendment,
   memorySearch,
   memoryGetCoreBlocks,

@@ -34,10 +34,13 @@ export interface ChangesDeps {
   now: () => Date;
   /** Masks secrets in texts for views, events and the model. */
   hide: (questId: string, text: string) => string;
+  /** True for a sub-task, whose changes nobody reviews: they join those of its task, or are dropped. Absent: there are none. */
+  isSubtask?: ((questId: string) => boolean) | undefined;
 }
 
 export function createChanges(deps: ChangesDeps): Changes {
   const { store, files, governance, ledger, locks } = deps;
+  const isSubtask = deps.isSubtask ?? (() => false);
   const listeners = new Set<(change: Change) => void>();
 
   const toView = (change: StoredChange): Change => toChange(change, (text) => deps.hide(change.questId, text));
@@ -45,7 +48,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   function save(change: StoredChange): Change {
     store.save(change);
     const shown = toView(change);
-    deps.emit("change", shown);
+    if (!isSubtask(change.questId)) deps.emit("change", shown);
     for (const listener of listeners) listener(shown);
     return shown;
   }
@@ -199,13 +202,25 @@ export function createChanges(deps: ChangesDeps): Changes {
       });
     },
 
+    copy(id, { questId, receiptId }) {
+      const change = find(id);
+      const open = store.open(questId, change.path.absolute);
+      if (open !== null) supersede(open);
+      const at = deps.now().toISOString();
+      return save({ ...change, id: randomUUID(), questId, receiptId, told: {}, evidence: [], createdAt: at, updatedAt: at });
+    },
+
     withdraw(questId, absolute) {
       const open = store.open(questId ?? noQuest, absolute);
       if (open !== null) supersede(open);
     },
 
     review: {
-      list: (filter) => store.list(filter).map(toView),
+      list: (filter) =>
+        store
+          .list(filter)
+          .filter(({ questId }) => filter.questId !== undefined || !isSubtask(questId))
+          .map(toView),
 
       get(id): ChangeTexts {
         const change = find(id);
@@ -213,7 +228,9 @@ export function createChanges(deps: ChangesDeps): Changes {
       },
 
       async decide(id, decision, hunks) {
-        const { path } = find(id);
+        const { path, questId } = find(id);
+        if (isSubtask(questId))
+          throw new LancelotError("conflict", "This change belongs to a sub-task. Review it when the sub-task has ended.");
         return locks.hold([path.absolute], async () => {
           const change = find(id);
           const wanted = decidedHunks(change, hunks);

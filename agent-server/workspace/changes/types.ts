@@ -101,6 +101,8 @@ export interface Changes {
   addEvidence(id: string, evidence: Omit<Evidence, "at">): void;
   /** Accepts an undecided change where governance allows that without a question; false when it stays undecided. */
   applyAllowed(id: string, by: ActionContext): Promise<boolean>;
+  /** Proposes an undecided change of one quest in another as well. It replaces what that quest proposes for the path. */
+  copy(id: string, to: { readonly questId: string; readonly receiptId: string | null }): Change;
   /** Withdraws the quest's undecided change of a path, which no longer differs from the workspace. */
   withdraw(questId: string | null, absolute: string): void;
 }

@@ -68,6 +68,7 @@ const calls: Record<string, { args: Record<string, unknown>; acts: string | null
     args: { goal: "One", context: "Two", steps: [{ title: "One", doneWhen: ["`a.ts` exists"] }], doneWhen: ["`a.ts` exists"] },
     acts: null,
   },
+  spawn_subtask: { args: { goal: "Find alpha." }, acts: "goal" },
   soul_propose_amendment: { args: { yaml: shippedSoul.replace("    - push\n", ""), reason: "Why." }, acts: "yaml" },
   memory_search: { args: { query: "alpha" }, acts: "query" },
   memory_get_core_blocks: { args: {}, acts: null },
@@ -268,6 +269,10 @@ describe("there is one execution pipeline", () => {
         return "this";
       },
       updatePlan: () => watch.note("plan", "kept"),
+      spawn: () => {
+        watch.note("plan", "sub-task");
+        return Promise.resolve({ questId: "q2", text: "Done.", problem: null, outputs: {}, changeIds: [] });
+      },
       ...more,
     });
   }

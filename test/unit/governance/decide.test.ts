@@ -188,6 +188,7 @@ describe("what is decided about everything else", () => {
     ["connector", "send", { connector: "mail" }, "ask", "T3"],
     ["quest", "ask", {}, "allow", "T0"],
     ["quest", "plan", {}, "allow", "T0"],
+    ["quest", "spawn", { goal: "Rename it." }, "allow", "T0"],
     ["soul", "propose", {}, "allow", "T1"],
     ["soul", "activate", {}, "ask", "T3"],
     ["file_ops", "frobnicate", {}, "ask", "T3"],
