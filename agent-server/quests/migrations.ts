@@ -67,4 +67,6 @@ export const questsMigrations: readonly Migration[] = [
     name: "orchestrator-5-others",
     sql: "CREATE TABLE messages_of_others (message_id TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE) STRICT;",
   },
+  // Whether an active quest waits until its host has a place for it.
+  { name: "orchestrator-6-queue", sql: "ALTER TABLE quests ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -35,6 +35,7 @@ export interface QuestRow {
   marker: string | null;
   override: string | null;
   context: string | null;
+  queued: number;
 }
 
 export interface MessageRow {
@@ -67,6 +68,7 @@ export const patchColumns: Record<keyof QuestPatch, string> = {
   smallModelNoticeShown: "small_told",
   override: "override",
   context: "context",
+  queued: "queued",
 };
 const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed", "override", "context"]);
 
@@ -97,6 +99,7 @@ export function toStoredQuest(row: QuestRow): StoredQuest {
       waitingFor: row.waiting_for === null ? null : (JSON.parse(row.waiting_for) as WaitingFor),
       problem: row.problem,
       receiptId: row.receipt_id,
+      ...(row.queued === 1 && row.status === "active" ? { queued: true } : {}),
       ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
       ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
     },

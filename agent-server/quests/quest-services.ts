@@ -62,6 +62,10 @@ export interface QuestsDeps {
   switches?: () => { readonly flags: readonly Flag[]; readonly safeMode: boolean };
   /** US dollars that a quest has cost; null before its first model call. */
   questCost?: (questId: string) => number | null;
+  /** How many tasks may run at a time in this host. Default: any number. */
+  maxRunningTasks?: () => number;
+  /** @throws LancelotError `unavailable` while Lancelot sleeps and starts no tasks. Default: it never sleeps. */
+  requireAwake?: () => void;
   /** Receives errors whose text is not shown in the chat. */
   log?: Log;
   now?: () => Date;
@@ -115,11 +119,13 @@ export function createQuestServices(deps: QuestsDeps) {
       runLoop: deps.runLoop,
       classify: deps.classify,
       reason: deps.reason ?? null,
+      maxRunningTasks: deps.maxRunningTasks ?? (() => Infinity),
     },
     storage,
   );
   return {
     isWritable: () => storage.isWritable(),
+    requireAwake: deps.requireAwake ?? (() => undefined),
     configProblem: () => settingsFile.read().problem,
     store,
     contextService,

@@ -59,4 +59,5 @@ export interface QuestPatch {
   smallModelNoticeShown?: boolean;
   override?: ModelOverride | null;
   context?: NonNullable<Quest["context"]>;
+  queued?: boolean;
 }
