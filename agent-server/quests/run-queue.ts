@@ -69,8 +69,11 @@ export function createRunQueue(limit: () => number): RunQueue {
             leave();
             stopped.reject(signal.reason);
           };
-          if (signal.aborted) stop();
-          else signal.addEventListener("abort", stop, { once: true });
+          if (signal.aborted) {
+            leave();
+            throw signal.reason;
+          }
+          signal.addEventListener("abort", stop, { once: true });
           try {
             await Promise.race([started.promise, stopped.promise]);
           } finally {

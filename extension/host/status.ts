@@ -51,7 +51,9 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
       ...(broken ? [`$(warning) ${vscode.l10n.t("check settings")}`] : []),
     ].join("  ");
     const modeDetails = [
-      ...(sleeping === null ? [] : [vscode.l10n.t("Asleep: no task starts until you run “Lancelot: Wake”."), ...(sleeping === "" ? [] : [sleeping])]),
+      ...(sleeping === null
+        ? []
+        : [vscode.l10n.t("Asleep: no task starts until you run “Lancelot: Wake”."), ...(sleeping === "" ? [] : [sleeping])]),
       ...(safeMode ? [vscode.l10n.t("Safe mode: network access, connectors, deployment and push are off.")] : []),
       ...(crusaderQuests.size > 0
         ? [vscode.l10n.t("Crusader mode: edits of the running task are applied without review, after a checkpoint.")]
