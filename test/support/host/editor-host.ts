@@ -1,5 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from "vscode-languageserver/node";
 import type { Handshake } from "../../../agent-server/contract/editor.ts";
 import type { MethodName, Params, Result } from "../../../agent-server/contract/table.ts";
@@ -17,7 +19,7 @@ export interface EditorHost {
 }
 
 export async function startEditorHost(given: Pick<Handshake, "workspace" | "dataDir"> & Partial<Handshake>): Promise<EditorHost> {
-  const child = fork(mainPath, ["--node-ipc"], { execPath: projectNode(), env: hostEnv(), stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = fork(mainPath, ["--node-ipc"], { execPath: projectNode(), env: hostEnv(), stdio: ["ignore", "ignore", "ignore", "ipc"] });
   const exited = once(child, "exit");
   const connection = createMessageConnection(new IPCMessageReader(child), new IPCMessageWriter(child));
   let happened = Promise.withResolvers<void>();
@@ -25,7 +27,18 @@ export async function startEditorHost(given: Pick<Handshake, "workspace" | "data
     happened.resolve();
     happened = Promise.withResolvers<void>();
   });
+  // An editor in which no file is open: it has no unsaved text, and saves what it applies.
   connection.onRequest("lancelot/editor/unsavedText", () => ({ text: null }));
+  connection.onRequest(
+    "lancelot/editor/applyText",
+    ({ path, expected, text }: { path: string; expected: string | null; text: string | null }) => {
+      const file = join(given.workspace ?? "", path);
+      if ((existsSync(file) ? readFileSync(file, "utf8") : null) !== expected) return { applied: false, saved: false };
+      if (text === null) rmSync(file);
+      else writeFileSync(file, text);
+      return { applied: true, saved: true };
+    },
+  );
   connection.listen();
   await connection.sendRequest("initialize", {
     ...{ processId: process.pid, rootUri: null, capabilities: {} },
