@@ -3,7 +3,7 @@ import type { HostServices } from "./host-services.ts";
 import { LancelotError } from "./contract/errors.ts";
 import type { Emit } from "./contract/events.ts";
 import type { Handlers } from "./contract/table.ts";
-import { flagHandlers, safeModeHandlers } from "./flags/flags.ts";
+import { flagHandlers, safeModeHandlers, sleepingText } from "./flags/flags.ts";
 import { governanceHandlers } from "./governance/governance.ts";
 import {
   keysHandlers,
@@ -31,10 +31,21 @@ export function createHandlers(
     "host.info": info,
     "host.configure": (settings) =>
       withReceipt(ledger, { actionType: "user_interaction", actionName: "host.configure", inputs: settings, riskTier: "T1" }, () => {
-        const { posture, approvalTimeoutSeconds, features } = settings;
+        const { posture, approvalTimeoutSeconds, features, maxRunningTasks } = settings;
         if (features !== undefined) flags.useSettings(features);
         if (posture !== undefined) governance.setPosture(posture);
         if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
+        if (maxRunningTasks !== undefined) services.setMaxRunningTasks(maxRunningTasks);
+        return info();
+      }),
+    "host.sleep": ({ reason }) =>
+      withReceipt(ledger, { actionType: "user_interaction", actionName: "host.sleep", inputs: { reason }, riskTier: "T1" }, () => {
+        services.sleep.sleep(redactor.text(reason).text);
+        return info();
+      }),
+    "host.wake": ({ reason }) =>
+      withReceipt(ledger, { actionType: "user_interaction", actionName: "host.wake", inputs: { reason }, riskTier: "T1" }, () => {
+        services.sleep.wake();
         return info();
       }),
     "health.live": () => ({ status: "alive" }),
@@ -51,6 +62,8 @@ export function createHandlers(
         if (reason !== null && !degradedReasons.includes(reason)) degradedReasons.push(reason);
       const writeProblem = services.writeProblem();
       if (writeProblem !== null) degradedReasons.push(writeProblem);
+      const sleeping = services.sleep.current();
+      if (sleeping !== null) degradedReasons.push(sleepingText(sleeping));
       const local = models.local().status;
       return {
         ready: answers !== null && writeProblem === null,

@@ -15,6 +15,8 @@ export interface HostOptions {
   approvalTimeoutSeconds: number;
   /** Flags from the editor's settings. */
   features?: Readonly<Record<string, boolean>>;
+  /** How many tasks may run at a time. Default: 4. */
+  maxRunningTasks?: number;
   /** False when nobody can answer a question. */
   canAsk: boolean;
   askEditor: AskEditor | null;

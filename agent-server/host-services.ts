@@ -5,7 +5,8 @@ import { basename } from "node:path";
 import type { AskEditor } from "./contract/editor.ts";
 import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
-import { createFlags, createSafeMode, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
+import { defaultMaxRunningTasks } from "./contract/host.ts";
+import { createFlags, createSafeMode, createSleep, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
 import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
 import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
@@ -108,12 +109,19 @@ export function createHostServices(options: HostOptions, version: string) {
       emit("flags", {});
     },
   });
+  const sleep = createSleep({
+    storage,
+    // The receipt of host.sleep or host.wake says who changed it.
+    onChange: () => emit("flags", {}),
+  });
+  let maxRunningTasks = options.maxRunningTasks ?? defaultMaxRunningTasks;
   // Detects changes that another window made, even while no action reads them.
   const watching = setInterval(() => {
     // Loads the rules of the sanitizer before the first message needs them.
     sanitizer.inspect("");
     flags.enabled("SOUL");
     safeMode.enabled();
+    sleep.current();
     governance.soul.notice();
     usage.notice();
     memory.notice();
@@ -281,6 +289,8 @@ export function createHostServices(options: HostOptions, version: string) {
       };
     },
     questCost: usage.questCost,
+    maxRunningTasks: () => maxRunningTasks,
+    requireAwake: sleep.requireAwake,
     memory,
     reason: createReasoning({
       enabled: () => flags.enabled("DEEP_REASONING_LOOP"),
@@ -349,10 +359,16 @@ export function createHostServices(options: HostOptions, version: string) {
     safeMode,
     sanitizer,
     secrets,
+    sleep,
     storage,
     telemetry,
     tools,
     usage,
+    maxRunningTasks: () => maxRunningTasks,
+    setMaxRunningTasks(count: number): void {
+      maxRunningTasks = count;
+      quests.refreshQueue();
+    },
     writeProblem: storage.writeProblem,
     /** Stops quests, closes streams and processes, and writes pending data. Later services depend on earlier ones. */
     async close(): Promise<void> {

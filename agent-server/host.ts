@@ -46,6 +46,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     trusted: options.trusted,
     posture: services.governance.posture(),
     safeMode: services.safeMode.enabled(),
+    sleeping: services.sleep.current(),
+    maxRunningTasks: services.maxRunningTasks(),
     startedAt,
     lastEventSeq: options.lastEventSeq(),
   });

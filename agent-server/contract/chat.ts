@@ -81,6 +81,8 @@ export const Quest = z.object({
   usage: Usage,
   plan: z.array(PlanStep),
   waitingFor: WaitingFor.nullable(),
+  /** True while an active quest waits for its turn, because as many tasks run as the owner allows; absent otherwise. */
+  queued: z.literal(true).optional(),
   /** User-facing reason when failed or interrupted. */
   problem: z.string().nullable(),
   /** Root receipt of the quest's trace. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { protocolVersion } from "./common.ts";
 import { OutlineEntry } from "./context.ts";
 import { Posture } from "./governance.ts";
-import { Features } from "./host.ts";
+import { Features, MaxRunningTasks } from "./host.ts";
 
 /** Sent by the extension at start, in LSP's `initializationOptions`. */
 export const Handshake = z.object({
@@ -19,6 +19,8 @@ export const Handshake = z.object({
   approvalTimeoutSeconds: z.int().min(10).max(86_400),
   /** Flags from the editor's settings (application scope, so that no workspace can override them). */
   features: Features.optional(),
+  /** How many tasks may run at a time. */
+  maxRunningTasks: MaxRunningTasks.optional(),
 });
 export type Handshake = z.infer<typeof Handshake>;
 

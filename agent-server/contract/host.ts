@@ -6,6 +6,10 @@ import { method } from "./method.ts";
 /** Flags by name, from the editor's settings. */
 export const Features = z.record(z.string().max(100), z.boolean());
 
+/** How many tasks may run at a time in one host (`lancelot.maxRunningTasks`). */
+export const MaxRunningTasks = z.int().min(1).max(16);
+export const defaultMaxRunningTasks = 4;
+
 /** A file of the owner's `config/` folder that is not used, or that has settings without effect. */
 export const ConfigProblem = z.object({
   /** Such as `config/memory.yaml`. */
@@ -27,6 +31,10 @@ export const HostInfo = z.object({
   posture: Posture,
   /** Whether safe mode is on: only features that work on this machine are available. */
   safeMode: z.boolean(),
+  /** Why Lancelot sleeps and starts no tasks, in the owner's words; null while it is awake. */
+  sleeping: z.object({ reason: z.string(), since: Timestamp }).nullable(),
+  /** How many tasks may run at a time in this host. */
+  maxRunningTasks: z.int(),
   startedAt: Timestamp,
   /** Last event sequence number of this host. */
   lastEventSeq: z.int(),
@@ -49,7 +57,21 @@ export const hostMethods = {
       approvalTimeoutSeconds: z.int().min(10).max(86_400).optional(),
       /** All flags set in the editor; other flags come from the owner's file and the environment. */
       features: Features.optional(),
+      /** How many tasks may run at a time; further ones wait for their turn. */
+      maxRunningTasks: MaxRunningTasks.optional(),
     }),
+    result: HostInfo,
+  }),
+  "host.sleep": method({
+    summary: "Starts no tasks in any window of the data folder until host.wake. What runs is completed.",
+    access: "owner",
+    params: z.object({ reason: z.string().trim().max(500).default("") }),
+    result: HostInfo,
+  }),
+  "host.wake": method({
+    summary: "Starts tasks again after host.sleep.",
+    access: "owner",
+    params: z.object({ reason: z.string().trim().max(500).default("") }),
     result: HostInfo,
   }),
   "health.live": method({

@@ -77,6 +77,7 @@ export const notForViews: ReadonlySet<string> = new Set([
   "background.preview",
   ...["vault.set", "vault.delete", "vault.list", "tools.invoke", "host.configure"],
   ...["soul.approve", "soul.reject", "soul.activate", "soul.rollback", "trust.decide", "learning.decide", "tools.safeMode"],
+  ...["host.sleep", "host.wake"],
   ...["flags.set", "flags.reload", "repl.run"],
   ...["usage.reset", "models.local.delete"],
   ...["memory.promote", "memory.rollback", "memory.import"],

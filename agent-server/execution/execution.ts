@@ -103,7 +103,8 @@ export function createExecution(deps: ExecutionDeps): Execution {
     tasks: { begin: (of) => requireTasks().begin(of) },
   });
   const changes = createChanges({
-    ...{ store: workspace.changeStore, files, governance, ledger, locks, now },
+    ...{ store: workspace.changeStore, files, governance, ledger, now },
+    locks: workspace.leases,
     emit: deps.emit,
     applyAccepted: createApplyAccepted({ files, objects, governance, pipeline }),
     hide: (questId, text) => placeholders.of(questId).secrets.text(text).text,

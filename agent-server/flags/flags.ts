@@ -6,6 +6,7 @@ import { createFlagsFile } from "./flags-file.ts";
 import { type FlagName, flagNames, flagTable, implementedFlags, isFlagName } from "./table.ts";
 
 export { createSafeMode, safeModeHandlers } from "./safe-mode.ts";
+export { createSleep, sleepingText } from "./sleep.ts";
 export { flagsMigrations } from "./schema.ts";
 export { type FlagName, flagNames } from "./table.ts";
 

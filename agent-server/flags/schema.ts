@@ -12,4 +12,14 @@ export const flagsMigrations: readonly Migration[] = [
       INSERT INTO safe_mode VALUES (1, 0, '');
     `,
   },
+  {
+    name: "flags-2-sleep",
+    sql: `
+      CREATE TABLE sleep (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        reason TEXT NOT NULL,
+        since TEXT NOT NULL
+      ) STRICT;
+    `,
+  },
 ];

@@ -61,6 +61,7 @@ export function runMain(argv: readonly string[]): void {
       posture: handshake?.posture ?? "supervised",
       approvalTimeoutSeconds: handshake?.approvalTimeoutSeconds ?? 3600,
       features: handshake?.features ?? {},
+      ...(handshake?.maxRunningTasks === undefined ? {} : { maxRunningTasks: handshake.maxRunningTasks }),
       canAsk: true,
       askEditor: transport === "ipc" ? askEditor : null,
       env: process.env,

@@ -75,4 +75,6 @@ export const questsMigrations: readonly Migration[] = [
       CREATE INDEX quests_by_parent ON quests (parent_id) WHERE parent_id IS NOT NULL;
     `,
   },
+  // Whether an active quest waits until its host has a place for it.
+  { name: "orchestrator-6-queue", sql: "ALTER TABLE quests ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;" },
 ];

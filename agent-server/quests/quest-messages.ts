@@ -12,7 +12,7 @@ import type { Quests } from "./quests-interface.ts";
 import { asksForPlan, asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 
-interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace"> {
+interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace" | "requireAwake"> {
   readonly ledger: Ledger;
   readonly redactor: Redactor;
   readonly compactCommand: Pick<ReturnType<typeof createCompactCommand>, "send">;
@@ -39,6 +39,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
   }
 
   function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
+    deps.requireAwake();
     const sent = store.transaction(() => {
       const title = titleOf(redactor.text(withoutCrusader(text)).text);
       const questId = store.create({ workspace, title, mode, tokenLimit: maxQuestTokens });
@@ -99,6 +100,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     runner.requireNotRunningElsewhere(store.stored(questId));
     const isRunning = runner.runOf(questId) !== undefined;
     if (replaceMessageId === undefined && isRunning) return { questId, messageId: joinRun(questId, text, attachments, mode, owner) };
+    if (!isRunning) deps.requireAwake();
     const replaced = replaceMessageId === undefined ? null : userMessages.find(questId, replaceMessageId);
     if (replaced !== null && isRunning) void runner.end(questId, "cancelled");
     let before: (() => Promise<void>) | undefined;

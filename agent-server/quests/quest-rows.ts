@@ -38,6 +38,7 @@ export interface QuestRow {
   context: string | null;
   parent_id: string | null;
   soul_scope: string | null;
+  queued: number;
 }
 
 export interface MessageRow {
@@ -70,6 +71,7 @@ export const patchColumns: Record<keyof QuestPatch, string> = {
   smallModelNoticeShown: "small_told",
   override: "override",
   context: "context",
+  queued: "queued",
 };
 const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed", "override", "context"]);
 
@@ -102,6 +104,7 @@ export function toStoredQuest(row: QuestRow): StoredQuest {
       problem: row.problem,
       receiptId: row.receipt_id,
       ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
+      ...(row.queued === 1 && row.status === "active" ? { queued: true } : {}),
       ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
       ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
     },

@@ -8,6 +8,7 @@ import { notice } from "./notices.ts";
 import type { Outcome } from "./run-outcome.ts";
 import { createRun, type Run, type SubtaskRun } from "./quest-run.ts";
 import type { StoredQuest } from "./stored-quest.ts";
+import { createRunQueue, type RunPlace } from "./run-queue.ts";
 import { settleQuest } from "./settle-quest.ts";
 
 /** How long (ms) to wait for a tool that ignores its abort signal. */
@@ -22,11 +23,15 @@ export function createQuestRunner(
     readonly runLoop: RunLoop;
     /** Called after the last write of a quest that ended. It must not throw. */
     ended: (of: { questId: string; outcome: "done" | "failed" | "cancelled"; receiptId: string | null }) => void;
+    /** How many tasks may run at a time; further ones wait for their turn. */
+    maxRunningTasks: () => number;
   },
   storage: Pick<Storage, "hostId" | "hostAlive">,
 ) {
   const { store, ledger, governance } = deps;
   const runs = new Map<string, Run>();
+  const queue = createRunQueue(deps.maxRunningTasks);
+  const places = new Map<Run, RunPlace>();
   /** Loops that were aborted but have not returned yet. */
   const unwinding = new Map<string, Promise<void>>();
   let closed = false;
@@ -48,12 +53,13 @@ export function createQuestRunner(
   function claim(questId: string): void {
     if (closed) throw new LancelotError("unavailable", "The agent host is shutting down. Try again after it has restarted.");
     requireNotRunningElsewhere(store.stored(questId));
-    store.patch(questId, { status: "active", hostId: storage.hostId, waitingFor: null, problem: null });
+    store.patch(questId, { status: "active", hostId: storage.hostId, waitingFor: null, problem: null, queued: false });
   }
 
   /**
    * Starts the loop of a claimed quest.
-   * @param of `before` is awaited before the loop starts; `messageId` is the message that the run starts with
+   * @param of `before` is awaited before the loop starts; `messageId` is the message that the run starts with; `subtask`: a run
+   * that works for another one, and starts without a place in the queue
    */
   function launch(
     questId: string,
@@ -72,6 +78,11 @@ export function createQuestRunner(
     if (receiptId === null) store.patch(questId, { receiptId: opened });
     const run = createRun(questId, opened, of.messageId ?? null, of.subtask ?? null);
     runs.set(questId, run);
+    // A task keeps its place while its sub-tasks work.
+    const place = queue.enter({ bypass: of.subtask !== undefined });
+    places.set(run, place);
+    const wasQueued = place.isQueued;
+    if (wasQueued) store.patch(questId, { queued: true });
     const earlier = unwinding.get(questId);
     run.done = (async () => {
       if (earlier !== undefined) await withinUnwind(earlier);
@@ -79,13 +90,28 @@ export function createQuestRunner(
         run.controller.signal.throwIfAborted();
         await of.before?.();
         run.controller.signal.throwIfAborted();
+        if (wasQueued) await takeTurn(run, place);
         const within = run.subtask === null ? {} : { canAsk: false, reason: null, spawn: null };
         await deps.runLoop({ ...deps, ...within, redactor: deps.redactorOf(questId) }, run, (outcome) => conclude(run, outcome));
       } catch (error) {
         // When the run was ended from outside, `end` has written its state. Any other error here comes from the store itself.
         if (!run.ended) concludeAfterError(run, error);
+      } finally {
+        leave(run);
       }
     })();
+  }
+
+  /** Waits until the queue lets the run start. */
+  async function takeTurn(run: Run, place: RunPlace): Promise<void> {
+    await place.ready(run.controller.signal);
+    await store.ready(run.controller.signal);
+    store.patch(run.questId, { queued: false });
+  }
+
+  function leave(run: Run): void {
+    places.get(run)?.leave();
+    places.delete(run);
   }
 
   function conclude(run: Run, concluded: Outcome): void {
@@ -140,6 +166,7 @@ export function createQuestRunner(
     if (run !== undefined) {
       run.ended = true;
       runs.delete(questId);
+      leave(run);
     }
     try {
       store.transaction(() => {
@@ -219,6 +246,16 @@ export function createQuestRunner(
     halt,
     end,
     reconcile,
+    /** Starts tasks that wait for their turn, after the limit was raised. */
+    refreshQueue: queue.refresh,
+
+    /** A run that waits for the user leaves its place to another one until it continues. */
+    notice({ id, status }: Pick<Quest, "id" | "status">): void {
+      const run = runs.get(id);
+      const place = run === undefined ? undefined : places.get(run);
+      if (status === "waiting") place?.pause();
+      else if (status === "active") place?.continue();
+    },
 
     /** Claims a quest and starts its loop. */
     start(questId: string, reason: string): Quest {

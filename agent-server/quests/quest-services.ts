@@ -79,6 +79,10 @@ export interface QuestsDeps {
   hostActions?: HostActions;
   /** US dollars that a quest has cost; null before its first model call. */
   questCost?: (questId: string) => number | null;
+  /** How many tasks may run at a time in this host. Default: any number. */
+  maxRunningTasks?: () => number;
+  /** @throws LancelotError `unavailable` while Lancelot sleeps and starts no tasks. Default: it never sleeps. */
+  requireAwake?: () => void;
   /** Receives errors whose text is not shown in the chat. */
   log?: Log;
   now?: () => Date;
@@ -150,6 +154,7 @@ export function createQuestServices(deps: QuestsDeps) {
       reason: deps.reason ?? null,
       checkClaims: deps.checkClaims ?? null,
       spawn,
+      maxRunningTasks: deps.maxRunningTasks ?? (() => Infinity),
     },
     storage,
   );
@@ -161,6 +166,7 @@ export function createQuestServices(deps: QuestsDeps) {
         });
   return {
     isWritable: () => storage.isWritable(),
+    requireAwake: deps.requireAwake ?? (() => undefined),
     configProblem: () => settingsFile.read().problem,
     store,
     contextService,

@@ -36,6 +36,8 @@ export interface Quests {
   isOpen(questId: string): boolean;
   /** Marks the quests of crashed hosts `interrupted`. Call it once at start. @returns their number */
   reconcile(): number;
+  /** Starts tasks that wait for their turn, after `maxRunningTasks` was raised. */
+  refreshQueue(): void;
   /** Why the owner's config/context.yaml is not used; null when it is, or there is none. */
   configProblem(): string | null;
   /** Stops all runs; their quests become `interrupted`. */

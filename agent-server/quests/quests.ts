@@ -50,6 +50,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     if (topic === "quest") for (const listener of questListeners) listener(payload as Quest);
   };
   const services = createQuestServices({ ...deps, emit });
+  questListeners.add(services.runner.notice);
   const { store, runner, contextService, finishedQuestMemory, workspace, log } = services;
   const { requireNotRunningElsewhere } = runner;
   const compactCommand = createCompactCommand({ store, contextService, redactor, log, requireNotRunningElsewhere });
@@ -167,6 +168,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       const { status } = stored.quest;
       if (status === "done") throw new LancelotError("conflict", "This task is done. Send a message to continue it.");
       if (status === "active" || status === "waiting") throw new LancelotError("conflict", "This task is already running.");
+      deps.requireAwake?.();
       messages.allowMoreTokens(id);
       return runner.start(id, "resume");
     },
@@ -218,6 +220,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     titleOf: (questId) => (store.exists(questId) ? store.quest(questId).title : null),
     isOpen: (questId) => store.exists(questId) && ["active", "waiting", "interrupted"].includes(store.quest(questId).status),
     reconcile: () => runner.reconcile(),
+    refreshQueue: runner.refreshQueue,
 
     async close() {
       closed = true;

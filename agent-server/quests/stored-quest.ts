@@ -69,4 +69,5 @@ export interface QuestPatch {
   smallModelNoticeShown?: boolean;
   override?: ModelOverride | null;
   context?: NonNullable<Quest["context"]>;
+  queued?: boolean;
 }

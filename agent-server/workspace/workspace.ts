@@ -10,6 +10,7 @@ import { createRepositoryMoves, type RepositoryMoves } from "./git/repository-mo
 import { createTaskCopies } from "./tasks/task-copy.ts";
 import { createTaskFolders, type TaskFolders } from "./tasks/task-folders.ts";
 import { createTaskStore, type TaskStore } from "./tasks/task-store.ts";
+import { createPathLeases } from "./path-leases.ts";
 import { createPathLocks, type PathLocks } from "./path-locks.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
@@ -113,6 +114,8 @@ export interface Workspace extends CheckpointServices {
   readonly key: string;
   readonly files: WorkspaceFiles;
   readonly locks: PathLocks;
+  /** The same locks, held in every window of the data folder: for changes that are accepted. */
+  readonly leases: PathLocks;
   readonly moves: RepositoryMoves;
   readonly changeStore: ChangeStore;
   /** The folders and records of tasks; null without a folder to work in. */
@@ -147,11 +150,12 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   const { settings, configProblem } = services;
   const taskFolders =
     root === null ? null : createTaskFolders({ storage, ledger: deps.ledger, workspace: root, settings, configProblem, log: deps.log });
+  const locks = createPathLocks();
   return {
-    ...{ root, key },
+    ...{ root, key, locks },
     ...services,
     files: createWorkspaceFiles(deps.askEditor),
-    locks: createPathLocks(),
+    leases: createPathLeases({ storage, locks, now }),
     moves: createRepositoryMoves({ storage, workspace: key, now }),
     changeStore: createChangeStore(storage, key, deps.placeholders),
     taskFolders,

@@ -20,6 +20,8 @@ export function hostCommands(host: AgentHost, log: vscode.LogOutputChannel): Com
         { label: vscode.l10n.t("$(credit-card) Show Usage"), command: "lancelot.showUsage" },
         { label: vscode.l10n.t("$(heart) Show Soul"), command: "lancelot.showSoul" },
         { label: vscode.l10n.t("$(shield) Toggle Safe Mode"), command: "lancelot.toggleSafeMode" },
+        { label: vscode.l10n.t("$(debug-pause) Sleep"), command: "lancelot.sleep" },
+        { label: vscode.l10n.t("$(debug-start) Wake"), command: "lancelot.wake" },
         { label: vscode.l10n.t("$(pulse) Doctor"), command: "lancelot.doctor" },
         { label: "", kind: vscode.QuickPickItemKind.Separator },
         { label: vscode.l10n.t("$(debug-restart) Restart Agent Host"), command: "lancelot.restartHost" },

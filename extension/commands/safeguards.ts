@@ -139,6 +139,17 @@ export function safeguardCommands(host: AgentHost): Commands {
       );
       if (answer === "yes") await runDecision(() => host.call("tools.safeMode", { enabled }));
     },
+    async "lancelot.sleep"() {
+      const reason = await vscode.window.showInputBox({
+        title: vscode.l10n.t("Sleep"),
+        prompt: vscode.l10n.t("Running tasks are completed. No task starts in any window until you wake Lancelot."),
+        placeHolder: vscode.l10n.t("Reason (optional)"),
+      });
+      if (reason !== undefined) await runDecision(() => host.call("host.sleep", { reason }));
+    },
+    async "lancelot.wake"() {
+      await runDecision(() => host.call("host.wake", {}));
+    },
     async "lancelot.setFlag"(argument) {
       const given = typeof argument === "object" ? field(argument, "name") : undefined;
       if (given !== undefined) return setFlag(given, field(argument, "enabled") === "true");

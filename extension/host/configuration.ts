@@ -6,8 +6,8 @@ import { readSettings } from "./settings.ts";
 /** Sends changed settings and workspace trust to the host. */
 export function registerConfiguration(host: AgentHost): vscode.Disposable {
   const configure = async () => {
-    const { posture, approvalTimeoutSeconds, features } = readSettings();
-    await host.call("host.configure", { posture, approvalTimeoutSeconds, features });
+    const { posture, approvalTimeoutSeconds, features, maxRunningTasks } = readSettings();
+    await host.call("host.configure", { posture, approvalTimeoutSeconds, features, maxRunningTasks });
   };
   const root = () => vscode.workspace.workspaceFolders?.[0]?.uri.toString();
   let served = root();

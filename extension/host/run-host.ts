@@ -67,6 +67,7 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
             posture: settings.posture,
             approvalTimeoutSeconds: settings.approvalTimeoutSeconds,
             features: settings.features,
+            maxRunningTasks: settings.maxRunningTasks,
           },
           log,
           onEvent,

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { defaultMaxRunningTasks } from "../../agent-server/contract/host.ts";
 import type { Posture } from "../../agent-server/contract/governance.ts";
 
 export interface Settings {
@@ -9,6 +10,8 @@ export interface Settings {
   logLevel: string;
   /** Only the flags that the user set: a default must not override the owner's file. */
   features: Record<string, boolean>;
+  /** How many tasks may run at a time. */
+  maxRunningTasks: number;
 }
 
 /** Settings with application scope have no workspace value, so only the global value counts. */
@@ -25,12 +28,14 @@ function readFeatures(settings: vscode.WorkspaceConfiguration): Record<string, b
 export function readSettings(): Settings {
   const settings = vscode.workspace.getConfiguration("lancelot");
   const timeout = settings.get<number>("approvalTimeoutSeconds", 3600);
+  const running = settings.get<number>("maxRunningTasks", defaultMaxRunningTasks);
   return {
     posture: settings.get<string>("posture") === "autonomous" ? "autonomous" : "supervised",
     approvalTimeoutSeconds: Number.isInteger(timeout) ? Math.min(Math.max(timeout, 10), 86_400) : 3600,
     dataFolder: settings.get<string>("dataFolder", "").trim(),
     logLevel: settings.get<string>("logLevel", "info"),
     features: readFeatures(settings),
+    maxRunningTasks: Number.isInteger(running) ? Math.min(Math.max(running, 1), 16) : defaultMaxRunningTasks,
   };
 }
 

@@ -10,6 +10,8 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
   item.command = "lancelot.status";
   let model: string | null = null;
   let safeMode = false;
+  /** Why Lancelot sleeps; null while it is awake. */
+  let sleeping: string | null = null;
   /** Today's model costs as text; null before they are known. */
   let spending: string | null = null;
   /** Tasks that run in crusader mode. */
@@ -36,15 +38,22 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
     }[state];
     const modes =
       state === "ready"
-        ? [...(safeMode ? [vscode.l10n.t("safe mode")] : []), ...(crusaderQuests.size > 0 ? [vscode.l10n.t("crusader mode")] : [])]
+        ? [
+            ...(sleeping === null ? [] : [vscode.l10n.t("asleep")]),
+            ...(safeMode ? [vscode.l10n.t("safe mode")] : []),
+            ...(crusaderQuests.size > 0 ? [vscode.l10n.t("crusader mode")] : []),
+          ]
         : [];
     const broken = state === "ready" && brokenFiles.length > 0;
     item.text = [
       `${icon} ${label}`,
-      ...(modes.length > 0 ? [`${safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : []),
+      ...(modes.length > 0 ? [`${sleeping !== null ? "$(debug-pause)" : safeMode ? "$(lock)" : "$(flame)"} ${modes.join(", ")}`] : []),
       ...(broken ? [`$(warning) ${vscode.l10n.t("check settings")}`] : []),
     ].join("  ");
     const modeDetails = [
+      ...(sleeping === null
+        ? []
+        : [vscode.l10n.t("Asleep: no task starts until you run “Lancelot: Wake”."), ...(sleeping === "" ? [] : [sleeping])]),
       ...(safeMode ? [vscode.l10n.t("Safe mode: network access, connectors, deployment and push are off.")] : []),
       ...(crusaderQuests.size > 0
         ? [vscode.l10n.t("Crusader mode: edits of the running task are applied without review, after a checkpoint.")]
@@ -72,7 +81,9 @@ export function registerStatus(host: AgentHost, log: vscode.LogOutputChannel): v
   };
 
   const readModes = async () => {
-    safeMode = (await host.call("host.info", {})).safeMode;
+    const info = await host.call("host.info", {});
+    safeMode = info.safeMode;
+    sleeping = info.sleeping?.reason ?? null;
     crusaderQuests.clear();
     for (const { id, mode } of (await host.call("quests.list", { limit: 50 })).items) if (mode === "crusader") crusaderQuests.add(id);
     show();

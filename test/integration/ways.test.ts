@@ -16,6 +16,8 @@ import { useModelServer } from "../support/tasks/two-file-change.ts";
 const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settles"> = {
   "host.info": "looks",
   "host.configure": "recorded",
+  "host.sleep": "recorded",
+  "host.wake": "recorded",
   "health.live": "looks",
   "health.ready": "looks",
   "chat.send": "quest",
@@ -226,6 +228,8 @@ describe("ways to an effect", () => {
   it.each<[MethodName, () => Promise<unknown>, string[]]>([
     ["host.configure", () => at.call("host.configure", { posture: "autonomous" }), ["host.configure success"]],
     ["host.configure", () => at.call("host.configure", { posture: "supervised" }), ["host.configure success"]],
+    ["host.sleep", () => at.call("host.sleep", { reason: "A backup" }), ["host.sleep success"]],
+    ["host.wake", () => at.call("host.wake", {}), ["host.wake success"]],
     ["models.choose", () => at.call("models.choose", { provider: "work", model: "test-model" }), ["models.choose success"]],
     ["vault.set", () => at.call("vault.set", { name: "SOME_KEY", value: "value-of-the-key" }), ["vault.set success"]],
     ["vault.delete", () => at.call("vault.delete", { name: "SOME_KEY" }), ["vault.delete success"]],

@@ -43,7 +43,7 @@ export async function startChat(options: ChatPageOptions = {}): Promise<ChatPage
     },
     "host.info": {
       ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
-      ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: false, lastEventSeq: 0 },
+      ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: false, sleeping: null, maxRunningTasks: 4, lastEventSeq: 0 },
     },
     ...answers,
   };

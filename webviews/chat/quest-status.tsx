@@ -169,6 +169,8 @@ export function StatusLine({ chat }: { chat: Chat }): JSX.Element | null {
   switch (quest.status) {
     case "active":
       if (asked) return line({ icon: "shield", text: t("Waiting for your approval"), kind: "attention" }, stop);
+      if (quest.queued === true)
+        return line({ icon: "clock", text: t("Waiting for its turn: other tasks are running"), kind: "quiet" }, [review, stop]);
       return line({ icon: "loading", text: t("Running…"), spin: true }, [review, stop]);
     case "waiting":
       switch (quest.waitingFor?.kind) {

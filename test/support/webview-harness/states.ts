@@ -222,6 +222,8 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
       posture: "supervised",
       startedAt: at(5000),
       safeMode: false,
+      sleeping: null,
+      maxRunningTasks: 4,
       lastEventSeq: 0,
     },
     "models.list": models,

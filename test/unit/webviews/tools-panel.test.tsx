@@ -42,7 +42,7 @@ async function open(answers: Record<string, unknown> = {}): Promise<void> {
     "tools.doctor": { items: sampleDoctor },
     "host.info": {
       ...{ name: "lancelot", version: "1", protocolVersion: 1, pid: 1, workspace: "shop", trusted: true, posture: "supervised" },
-      ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: true, lastEventSeq: 0 },
+      ...{ startedAt: "2026-01-01T00:00:00.000Z", safeMode: true, sleeping: null, maxRunningTasks: 4, lastEventSeq: 0 },
     },
     ...answers,
   };
