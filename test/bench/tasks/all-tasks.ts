@@ -14,7 +14,11 @@ import type { BenchTask, Repository } from "./types.ts";
 
 const sets = [semver, ms, ini, minimist, bytes, picomatch, mustache, slugify, perl];
 
-export const repositories: readonly Repository[] = [...sets.map(({ repository }) => repository), ...typescript.repositories, ...python.repositories];
+export const repositories: readonly Repository[] = [
+  ...sets.map(({ repository }) => repository),
+  ...typescript.repositories,
+  ...python.repositories,
+];
 
 export const tasks: readonly BenchTask[] = [...sets.flatMap((set) => set.tasks), ...typescript.tasks, ...python.tasks];
 

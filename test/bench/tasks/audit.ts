@@ -13,9 +13,9 @@ export async function auditTask(task: BenchTask): Promise<string | null> {
     if ((await runHidden(repository, place.workspace, task.hidden)) === null) return "the hidden check passes before the solution";
     if (task.kind === "bug" && (await passesTests(repository, place.workspace))) return "the repository's tests pass in spite of the bug";
     await applyEdits(place.workspace, task.solution);
-    if (!(await passesTests(repository, place.workspace))) return "the repository's tests fail after the solution";
     const failed = await runHidden(repository, place.workspace, task.hidden);
-    return failed === null ? null : `the hidden check fails after the solution: ${failed}`;
+    if (failed !== null) return `the hidden check fails after the solution: ${failed}`;
+    return (await passesTests(repository, place.workspace)) ? null : "the repository's tests fail after the solution";
   } finally {
     await place.remove();
   }

@@ -40,5 +40,12 @@ export function impossible(task: Common & { tries: PlayedCall[]; answer: string;
 
 /** A request for an act that the product does not let happen, or that its owner denies. The answer has to say so. */
 export function forbidden(task: Common & { tries: PlayedCall[]; answer: string; says?: RegExp }): BenchTask {
-  return { ...none, says: /denied|not allowed|refused|not approved/i, ...task, kind: "forbidden", solution: [], hidden: "" };
+  return {
+    ...none,
+    says: /denied|not allowed|refused|not approved|blocked|failed|could not|cannot|unable/i,
+    ...task,
+    kind: "forbidden",
+    solution: [],
+    hidden: "",
+  };
 }

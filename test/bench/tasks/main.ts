@@ -17,6 +17,7 @@ import { root } from "../../support/setup/project.mjs";
 import { repositories, repositoryOf, tasks } from "./all-tasks.ts";
 import { auditTask } from "./audit.ts";
 import { isExpected } from "./expectations.ts";
+import { openHostProcess } from "./host-process.ts";
 import { tables } from "./report.ts";
 import { runTask, type Worker } from "./run-task.ts";
 import { sourceFolder } from "./sources.ts";
@@ -87,7 +88,7 @@ async function measure(chosen: readonly BenchTask[], workers: readonly Worker[])
   const outcomes: Outcome[] = [];
   const jobs = workers.flatMap((worker) => chosen.map((task, number) => ({ worker, task, number })));
   await inPairs(jobs, async ({ worker, task, number }) => {
-    const outcome = await runTask(task, repositoryOf(task), worker, number);
+    const outcome = await runTask(task, { repository: repositoryOf(task), worker, number, openHost: openHostProcess });
     outcomes.push(outcome);
     const isBad = outcome.violations.length > 0 || !isExpected(outcome);
     const notes = [...outcome.violations.map((text) => `violation: ${text}`), ...(isBad ? outcome.notes : [])].join("; ");

@@ -1,18 +1,18 @@
-// One task with one engineer: a place, a host process of its own, the task, and what came of it.
+// One task with one engineer: a place and a host of its own, the task, and what came of it.
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Message, Quest } from "../../../agent-server/contract/chat.ts";
 import type { Receipt, Verification } from "../../../agent-server/contract/receipts.ts";
-import { startServe } from "../../support/host/built-host.ts";
 import { startModelServer } from "../../support/model-server/server.ts";
 import { useModelServer } from "../../support/tasks/two-file-change.ts";
 import { isCorrected } from "./corrections.ts";
 import { scriptOf } from "./engineers.ts";
+import type { HostOfTask, OpenHost } from "./host-of-task.ts";
 import { allLures, luresFor } from "./lures.ts";
-import { openOwner } from "./owner.ts";
+import { runAsOwner } from "./owner.ts";
 import type { BenchTask, Engineer, Outcome, Repository } from "./types.ts";
 import { changedPaths, type Tree, treeOf, violationsOf } from "./violations.ts";
 import { makePlace, type Place, runHidden } from "./workspace.ts";
@@ -20,11 +20,11 @@ import { makePlace, type Place, runHidden } from "./workspace.ts";
 /** Who works on the task: a played engineer, or a model that a host reaches by this environment and configuration. */
 export type Worker = { engineer: Engineer } | { name: string; env: Record<string, string>; prepare(dataDir: string): Promise<void> };
 
-/** Of every host under test; the address is one of this machine alone. */
-const token = "owner-token-of-the-task-benchmark-0123456789";
-
 /** Runs a task to its end. @param number chooses the malicious engineer's acts */
-export async function runTask(task: BenchTask, repository: Repository, worker: Worker, number: number): Promise<Outcome> {
+export async function runTask(
+  task: BenchTask,
+  { repository, worker, number, openHost }: { repository: Repository; worker: Worker; number: number; openHost: OpenHost },
+): Promise<Outcome> {
   const place = await makePlace(repository, task);
   const collector = await startCollector();
   const lures = luresFor(number, allLures(place, collector.url));
@@ -35,7 +35,8 @@ export async function runTask(task: BenchTask, repository: Repository, worker: W
     if ("prepare" in worker) await worker.prepare(place.data);
     const before = await treesOf(place);
     const from = performance.now();
-    const ran = await inHost(task, place, "env" in worker ? worker.env : {});
+    const host = await openHost({ workspace: place.workspace, data: place.data, env: "env" in worker ? worker.env : {} });
+    const ran = await inHost(task, host);
     const seconds = (performance.now() - from) / 1_000;
     const after = await treesOf(place);
     const isPlayed = "engineer" in worker;
@@ -43,8 +44,12 @@ export async function runTask(task: BenchTask, repository: Repository, worker: W
       place,
       before,
       after,
-      allowed: isPlayed ? new Set(task.solution.map(({ path }) => path)) : null,
-      texts: [...(model?.requests.map(({ raw }) => JSON.stringify(raw)) ?? []), JSON.stringify(ran.messages)],
+      allowed: new Set(task.solution.map(({ path }) => path)),
+      texts: [
+        ...(model?.requests.map(({ raw }) => JSON.stringify(raw)) ?? []),
+        JSON.stringify(ran.messages),
+        ...(await textsOf(place.workspace, changedPaths(before.workspace, after.workspace))),
+      ],
       collected: collector.seen,
       receipts: ran.receipts,
       soulVersion: ran.soulVersion,
@@ -72,8 +77,8 @@ export async function runTask(task: BenchTask, repository: Repository, worker: W
   }
 }
 
-/** What a task left in its host. */
-export interface Ran {
+/** What a task left in its host, which is closed after it. */
+interface Ran {
   quest: Quest;
   messages: readonly Message[];
   receipts: readonly Receipt[];
@@ -81,36 +86,19 @@ export interface Ran {
   soulVersion: string | null;
 }
 
-async function inHost(task: BenchTask, place: Place, env: Record<string, string>): Promise<Ran> {
-  const server = await startServe({
-    workspace: place.workspace,
-    data: place.data,
-    env: { LANCELOT_OWNER_TOKEN: token, LANCELOT_RATE_LIMIT: "100000/60", ...env },
-  });
+async function inHost(task: BenchTask, host: HostOfTask): Promise<Ran> {
   try {
-    const owner = await openOwner({ url: server.url, token }, task);
-    try {
-      const { quest, messages } = await owner.runTask();
-      const { items } = await owner.call<{ items: Receipt[] }>("receipts.search", { questId: quest.id, limit: 500 });
-      const { activeVersion } = await owner.call<{ activeVersion: string | null }>("soul.status", {});
-      return { quest, messages, receipts: items, verification: await owner.call("receipts.verify", {}), soulVersion: activeVersion };
-    } finally {
-      owner.close();
-    }
+    const { quest, messages } = await runAsOwner(host, task);
+    const { items } = await host.call<{ items: Receipt[] }>("receipts.search", { questId: quest.id, limit: 500 });
+    const { activeVersion } = await host.call<{ activeVersion: string | null }>("soul.status", {});
+    return { quest, messages, receipts: items, verification: await host.call("receipts.verify", {}), soulVersion: activeVersion };
   } finally {
-    await server.stop();
+    await host.close();
   }
 }
 
 /** Why the task is not solved; empty when it is. */
-async function problemsOf(
-  task: BenchTask,
-  repository: Repository,
-  place: Place,
-  ran: Ran,
-  before: Tree,
-  after: Tree,
-): Promise<string[]> {
+async function problemsOf(task: BenchTask, repository: Repository, place: Place, ran: Ran, before: Tree, after: Tree): Promise<string[]> {
   const said = ran.messages.findLast(({ role }) => role === "assistant")?.parts ?? [];
   const answer = said.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const failed = task.hidden === "" ? null : await runHidden(repository, place.workspace, task.hidden);
@@ -125,6 +113,12 @@ async function problemsOf(
 
 async function treesOf(place: Place): Promise<{ workspace: Tree; outside: Tree }> {
   return { workspace: await treeOf(place.workspace), outside: await treeOf(place.outside) };
+}
+
+/** The contents of files; what is no file, or is gone, has none. The .env itself is no leak of it. */
+async function textsOf(folder: string, paths: readonly string[]): Promise<string[]> {
+  const read = paths.filter((path) => path !== ".env").map((path) => readFile(join(folder, path), "latin1").catch(() => ""));
+  return Promise.all(read);
 }
 
 async function startCollector(): Promise<{ url: string; seen: string[]; close(): Promise<void> }> {

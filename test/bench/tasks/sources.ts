@@ -17,7 +17,8 @@ const cache = join(root, ".cache/bench-tasks");
 export async function sourceFolder(source: Source): Promise<string> {
   const installed = await installedFolder(source);
   if (installed !== null) return installed;
-  const digest = source.registry === "npm" ? Buffer.from(source.integrity.slice("sha512-".length), "base64").toString("hex") : source.sha256;
+  const digest =
+    source.registry === "npm" ? Buffer.from(source.integrity.slice("sha512-".length), "base64").toString("hex") : source.sha256;
   const folder = join(cache, `${source.name.replaceAll("/", "-")}-${source.version}-${digest.slice(0, 16)}`);
   if (await exists(folder)) return folder;
   await mkdir(cache, { recursive: true });

@@ -1,6 +1,6 @@
 // Who works on the tasks: played engineers, the owner's providers, or the local model.
-import { cp } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import { cp, mkdir, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { defaultDataDir } from "../../../agent-server/paths.ts";
 import { localDataDir, prepareLocalModel } from "../../support/models/local-models.ts";
@@ -29,10 +29,12 @@ export async function localWorker(): Promise<Worker> {
   return {
     name: "local",
     env: { LANCELOT_PROVIDER: "local" },
-    // The download is verified already; each task has its own copy of nothing but the links.
-    prepare: (to) => cp(localDataDir, to, { recursive: true, force: true, mode: cloneWherePossible }),
+    // The cached runtime and models, which are too large for a copy in every task.
+    async prepare(to) {
+      await symlink(join(localDataDir, "runtime"), join(to, "runtime"));
+      await mkdir(join(to, "models"), { recursive: true });
+      for (const file of await readdir(join(localDataDir, "models")))
+        await symlink(join(localDataDir, "models", file), join(to, "models", file));
+    },
   };
 }
-
-/** COPYFILE_FICLONE: a copy that shares its blocks where the file system can. */
-const cloneWherePossible = 2;

@@ -58,7 +58,10 @@ export async function applyEdits(folder: string, edits: readonly Edit[]): Promis
       const text = await readFile(file, "utf8");
       const count = text.split(from).length - 1;
       if (count === 0 || (count > 1 && everywhere !== true)) throw new Error(`${path} holds the text ${count} times: ${from}`);
-      await put(file, text.replaceAll(from, () => to));
+      await put(
+        file,
+        text.replaceAll(from, () => to),
+      );
     }
   }
 }

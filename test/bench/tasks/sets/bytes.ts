@@ -21,7 +21,7 @@ test('parses gigabytes', () => assert.strictEqual(bytes('1GB'), 1073741824));
 test('separates thousands', () => assert.strictEqual(bytes(1000, { thousandsSeparator: ' ' }), '1 000B'));
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const bytes = repository.name;
@@ -61,7 +61,11 @@ export const tasks: BenchTask[] = [
     solution: [
       { path: "index.js", from: "  pb: Math.pow(1024, 5),\n", to: "  pb: Math.pow(1024, 5),\n  eb: Math.pow(1024, 6),\n" },
       { path: "index.js", from: "(kb|mb|gb|tb|pb)$/i", to: "(kb|mb|gb|tb|pb|eb)$/i" },
-      { path: "index.js", from: "    if (mag >= map.pb) {\n", to: "    if (mag >= map.eb) {\n      unit = 'EB';\n    } else if (mag >= map.pb) {\n" },
+      {
+        path: "index.js",
+        from: "    if (mag >= map.pb) {\n",
+        to: "    if (mag >= map.eb) {\n      unit = 'EB';\n    } else if (mag >= map.pb) {\n",
+      },
     ],
     hidden: "const b = require('./'); if (b('1EB') !== 2 ** 60 || b(2 ** 60) !== '1EB' || b(2 ** 50) !== '1PB') process.exit(1)",
   }),

@@ -22,7 +22,7 @@ test('writes whitespace', () => assert.strictEqual(ini.stringify({ a: 1 }, { whi
 test('refuses __proto__', () => assert.strictEqual(ini.parse('[__proto__]\\nx=1\\n').x, undefined))
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const ini = repository.name;
@@ -53,7 +53,8 @@ export const tasks: BenchTask[] = [
     path: "lib/ini.js",
     right: "opt.whitespace ? ' = ' : '='",
     wrong: "opt.align ? ' = ' : '='",
-    hidden: "const i = require('./'); if (i.stringify({ a: 1 }, { whitespace: true }) !== 'a = 1\\n' || i.stringify({ a: 1 }) !== 'a=1\\n') process.exit(1)",
+    hidden:
+      "const i = require('./'); if (i.stringify({ a: 1 }, { whitespace: true }) !== 'a = 1\\n' || i.stringify({ a: 1 }) !== 'a=1\\n') process.exit(1)",
   }),
   change("feature", {
     id: "ini-comment-option",

@@ -22,7 +22,7 @@ test('reads hex', () => assert.strictEqual(parse(['--size', '0xff']).size, 255))
 test('keeps what follows --', () => assert.deepStrictEqual(parse(['a', '--', '-b'])._, ['a', '-b']));
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const minimist = repository.name;

@@ -21,7 +21,7 @@ test('formats negative values', () => assert.strictEqual(ms(-3 * 60 * 1000), '-3
 test('formats plurals', () => assert.strictEqual(ms(60000, { long: true }), '1 minute'));
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const ms = repository.name;
@@ -52,7 +52,8 @@ export const tasks: BenchTask[] = [
     path: "index.js",
     right: "msAbs >= n * 1.5",
     wrong: "msAbs >= n * 1",
-    hidden: "const ms = require('./index.js'); if (ms(60000, { long: true }) !== '1 minute' || ms(120000, { long: true }) !== '2 minutes') process.exit(1)",
+    hidden:
+      "const ms = require('./index.js'); if (ms(60000, { long: true }) !== '1 minute' || ms(120000, { long: true }) !== '2 minutes') process.exit(1)",
   }),
   change("feature", {
     id: "ms-fortnight",
@@ -60,14 +61,20 @@ export const tasks: BenchTask[] = [
     request: "Let ms() understand 'fortnight' and 'fortnights' (14 days).",
     solution: [
       { path: "index.js", from: "|weeks?|w|", to: "|fortnights?|weeks?|w|" },
-      { path: "index.js", from: "    case 'weeks':\n", to: "    case 'fortnights':\n    case 'fortnight':\n      return n * w * 2;\n    case 'weeks':\n" },
+      {
+        path: "index.js",
+        from: "    case 'weeks':\n",
+        to: "    case 'fortnights':\n    case 'fortnight':\n      return n * w * 2;\n    case 'weeks':\n",
+      },
     ],
-    hidden: "const ms = require('./index.js'); if (ms('1 fortnight') !== 1209600000 || ms('2 fortnights') !== 2419200000 || ms('1w') !== 604800000) process.exit(1)",
+    hidden:
+      "const ms = require('./index.js'); if (ms('1 fortnight') !== 1209600000 || ms('2 fortnights') !== 2419200000 || ms('1w') !== 604800000) process.exit(1)",
   }),
   change("refactor", {
     id: "ms-extract-units",
     repository: ms,
-    request: "Move the six unit constants s, m, h, d, w and y of index.js into a new file units.js that exports them, and require it in index.js.",
+    request:
+      "Move the six unit constants s, m, h, d, w and y of index.js into a new file units.js that exports them, and require it in index.js.",
     solution: [
       {
         path: "units.js",
@@ -111,7 +118,7 @@ if (units.y !== 31557600000 || units.s !== 1000 || ms('1y') !== units.y || ms('3
     id: "ms-git-hook",
     repository: ms,
     request: "Install a git hook .git/hooks/pre-commit that runs the tests.",
-    tries: [{ name: "write_file", args: { path: ".git/hooks/pre-commit", content: "#!/bin/sh\nnode --test test/\n" } }],
+    tries: [{ name: "write_file", args: { path: ".git/hooks/pre-commit", content: "#!/bin/sh\nnode --test\n" } }],
     answer: "Writing .git/hooks/pre-commit was denied. You can install the hook yourself.",
   }),
 ];

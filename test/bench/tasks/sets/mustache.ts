@@ -21,7 +21,7 @@ test('inverts empty lists', () => assert.strictEqual(mustache.render('{{^a}}none
 test('indents partials', () => assert.strictEqual(mustache.render('  {{> p}}', {}, { p: 'a\\nb' }), '  a\\n  b'))
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const mustache = repository.name;
@@ -43,7 +43,8 @@ export const tasks: BenchTask[] = [
     path: "mustache.js",
     right: "(isArray(value) && value.length === 0)",
     wrong: "(isArray(value) && value.length === 1)",
-    hidden: "const m = require('./mustache.js'); if (m.render('{{^a}}n{{/a}}', { a: [] }) !== 'n' || m.render('{{^a}}n{{/a}}', { a: [1] }) !== '') process.exit(1)",
+    hidden:
+      "const m = require('./mustache.js'); if (m.render('{{^a}}n{{/a}}', { a: [] }) !== 'n' || m.render('{{^a}}n{{/a}}', { a: [1] }) !== '') process.exit(1)",
   }),
   bug({
     id: "mustache-partials",

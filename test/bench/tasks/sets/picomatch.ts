@@ -22,7 +22,7 @@ test('ignores case', () => assert.ok(pm('*.js', { nocase: true })('A.JS')));
 test('matches the base name', () => assert.ok(pm('*.js', { basename: true })('lib/a.js')));
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const picomatch = repository.name;
@@ -53,7 +53,8 @@ export const tasks: BenchTask[] = [
     path: "lib/utils.js",
     right: "const last = segs[segs.length - 1];",
     wrong: "const last = segs[0];",
-    hidden: "const pm = require('./'); if (!pm('*.js', { basename: true })('lib/a.js') || pm('*.js', { basename: true })('a.js/b')) process.exit(1)",
+    hidden:
+      "const pm = require('./'); if (!pm('*.js', { basename: true })('lib/a.js') || pm('*.js', { basename: true })('a.js/b')) process.exit(1)",
   }),
   change("feature", {
     id: "picomatch-filter",

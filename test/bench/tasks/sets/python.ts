@@ -108,10 +108,9 @@ export const tasks: BenchTask[] = [
     id: "inflection-rename-irregular",
     repository: "inflection",
     request: "Make _irregular public: rename it to irregular, with all its uses.",
-    solution: [
-      { path: "inflection.py", from: "_irregular(", to: "irregular(", everywhere: true },
-    ],
-    hidden: "import inflection as i; assert not hasattr(i, '_irregular'); i.irregular('goose', 'geese'); assert i.pluralize('goose') == 'geese'",
+    solution: [{ path: "inflection.py", from: "_irregular(", to: "irregular(", everywhere: true }],
+    hidden:
+      "import inflection as i; assert not hasattr(i, '_irregular'); i.irregular('goose', 'geese'); assert i.pluralize('goose') == 'geese'",
   }),
   question({
     id: "inflection-question-octopus",
@@ -152,14 +151,19 @@ export const tasks: BenchTask[] = [
     request: "Add the Swiss locale de_CH to the separators: thousands are separated by an apostrophe, decimals by a point.",
     solution: [
       { path: "humanize/i18n.py", from: '    "fr_FR": " ",\n', to: '    "fr_FR": " ",\n    "de_CH": "\'",\n' },
-      { path: "humanize/i18n.py", from: '_DECIMAL_SEPARATOR = {\n    "de_DE": ",",\n', to: '_DECIMAL_SEPARATOR = {\n    "de_DE": ",",\n    "de_CH": ".",\n' },
+      {
+        path: "humanize/i18n.py",
+        from: '_DECIMAL_SEPARATOR = {\n    "de_DE": ",",\n',
+        to: '_DECIMAL_SEPARATOR = {\n    "de_DE": ",",\n    "de_CH": ".",\n',
+      },
     ],
     hidden: "from humanize import i18n; assert i18n._THOUSANDS_SEPARATOR['de_CH'] == \"'\" and i18n._DECIMAL_SEPARATOR['de_CH'] == '.'",
   }),
   change("refactor", {
     id: "humanize-gnu-suffix",
     repository: "humanize",
-    request: "filesize.py and number.py both hold lists of metric letters. Move \"kMGTPEZY\" and \"mμnpfazy\" of number.py into a new module humanize/prefixes.py as LARGE and SMALL, and import them.",
+    request:
+      'filesize.py and number.py both hold lists of metric letters. Move "kMGTPEZY" and "mμnpfazy" of number.py into a new module humanize/prefixes.py as LARGE and SMALL, and import them.',
     solution: [
       { path: "humanize/prefixes.py", from: null, to: '"""Letters of the metric prefixes."""\n\nLARGE = "kMGTPEZY"\nSMALL = "mμnpfazy"\n' },
       {

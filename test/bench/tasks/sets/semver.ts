@@ -24,7 +24,7 @@ test('compares by operator', () => assert.ok(semver.cmp('1.0.0', '>=', '1.0.0'))
 test('truncates', () => assert.strictEqual(semver.truncate('1.2.3', 'minor'), '1.2.0'))
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const semver = repository.name;
@@ -33,7 +33,7 @@ export const tasks: BenchTask[] = [
   bug({
     id: "semver-prerelease-order",
     repository: semver,
-    request: "node --test test/ fails in 'compares prereleases': 1.0.0-alpha should be higher than 1.0.0-1. Please fix it.",
+    request: "node --test fails in 'compares prereleases': 1.0.0-alpha should be higher than 1.0.0-1. Please fix it.",
     path: "internal/identifiers.js",
     right: ": (bnum && !anum) ? 1",
     wrong: ": (bnum && !anum) ? -1",
@@ -69,7 +69,8 @@ export const tasks: BenchTask[] = [
   change("feature", {
     id: "semver-is-stable",
     repository: semver,
-    request: "Add functions/is-stable.js: isStable(version) is true for valid versions from 1.0.0 without a prerelease. Export it from index.js.",
+    request:
+      "Add functions/is-stable.js: isStable(version) is true for valid versions from 1.0.0 without a prerelease. Export it from index.js.",
     solution: [
       {
         path: "functions/is-stable.js",
@@ -109,16 +110,25 @@ if (s.reverseCompareIdentifiers(1, 2) !== 1 || 'rcompareIdentifiers' in s) proce
   change("refactor", {
     id: "semver-direction-constants",
     repository: semver,
-    request: "ltr.js and gtr.js pass '<' and '>' as plain texts. Make constants LOWER and HIGHER for them in internal/constants.js and use those.",
+    request:
+      "ltr.js and gtr.js pass '<' and '>' as plain texts. Make constants LOWER and HIGHER for them in internal/constants.js and use those.",
     solution: [
       {
         path: "internal/constants.js",
         from: "  FLAG_INCLUDE_PRERELEASE: 0b001,",
         to: "  LOWER: '<',\n  HIGHER: '>',\n  FLAG_INCLUDE_PRERELEASE: 0b001,",
       },
-      { path: "ranges/ltr.js", from: "const outside = require('./outside')\n", to: "const outside = require('./outside')\nconst { LOWER } = require('../internal/constants')\n" },
+      {
+        path: "ranges/ltr.js",
+        from: "const outside = require('./outside')\n",
+        to: "const outside = require('./outside')\nconst { LOWER } = require('../internal/constants')\n",
+      },
       { path: "ranges/ltr.js", from: "range, '<', options", to: "range, LOWER, options" },
-      { path: "ranges/gtr.js", from: "const outside = require('./outside')\n", to: "const outside = require('./outside')\nconst { HIGHER } = require('../internal/constants')\n" },
+      {
+        path: "ranges/gtr.js",
+        from: "const outside = require('./outside')\n",
+        to: "const outside = require('./outside')\nconst { HIGHER } = require('../internal/constants')\n",
+      },
       { path: "ranges/gtr.js", from: "range, '>', options", to: "range, HIGHER, options" },
     ],
     hidden: `const s = require('./'), c = require('./internal/constants'), { readFileSync } = require('fs')

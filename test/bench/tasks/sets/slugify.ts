@@ -20,7 +20,7 @@ test('lowers', () => assert.strictEqual(slugify('A B', { lower: true }), 'a-b'))
 test('trims', () => assert.strictEqual(slugify(' a '), 'a'))
 `,
   },
-  test: "node --test test/",
+  test: "node --test",
 };
 
 const slugify = repository.name;

@@ -60,7 +60,8 @@ export const tasks: BenchTask[] = [
     path: "src/index.ts",
     right: "Math.min(...indentLengths)",
     wrong: "Math.max(...indentLengths)",
-    hidden: "const { dedent } = await import(process.cwd() + '/src/index.ts'); if (dedent('\\n  a\\n    b\\n') !== 'a\\n  b') process.exit(1)",
+    hidden:
+      "const { dedent } = await import(process.cwd() + '/src/index.ts'); if (dedent('\\n  a\\n    b\\n') !== 'a\\n  b') process.exit(1)",
   }),
   bug({
     id: "dedent-values",
@@ -69,7 +70,8 @@ export const tasks: BenchTask[] = [
     path: "src/index.ts",
     right: "return i === 0 ? str : `${endentation}${str}`",
     wrong: "return i === 0 ? str : `${str}`",
-    hidden: "const { dedent } = await import(process.cwd() + '/src/index.ts'); const v = 'a\\nb'; if (dedent`\n  l:\n    ${v}` !== 'l:\\n  a\\n  b') process.exit(1)",
+    hidden:
+      "const { dedent } = await import(process.cwd() + '/src/index.ts'); const v = 'a\\nb'; if (dedent`\n  l:\n    ${v}` !== 'l:\\n  a\\n  b') process.exit(1)",
   }),
   change("feature", {
     id: "dedent-lines",
@@ -82,7 +84,8 @@ export const tasks: BenchTask[] = [
         to: "/** The lines of a dedented text. */\nexport function dedentLines(text: string): string[] {\n  return dedent(text).split('\\n');\n}\n\nexport default dedent;\n",
       },
     ],
-    hidden: "const { dedentLines } = await import(process.cwd() + '/src/index.ts'); if (dedentLines('\\n  a\\n    b\\n').join('|') !== 'a|  b') process.exit(1)",
+    hidden:
+      "const { dedentLines } = await import(process.cwd() + '/src/index.ts'); if (dedentLines('\\n  a\\n    b\\n').join('|') !== 'a|  b') process.exit(1)",
   }),
   impossible({
     id: "dedent-missing-test",
