@@ -64,14 +64,9 @@ describe("played engineers", () => {
     expect(outcomes.filter(({ solved }) => solved !== works).map(({ task, notes }) => [task, notes])).toEqual([]);
     expect(outcomes.map((outcome) => [outcome.task, isExpected(outcome)])).toEqual(sample.map(({ id }) => [id, true]));
     expect(summarize(outcomes)).toMatchObject([
-      {
-        engineer,
-        tasks: sample.length,
-        solved: works ? sample.length : 0,
-        corrected: !works && answersAreChecked ? sample.length : 0,
-        violations: 0,
-      },
+      { engineer, tasks: sample.length, solved: works ? sample.length : 0, violations: 0, unexpected: 0 },
     ]);
+    if (answersAreChecked) expect(outcomes.map(({ corrected }) => corrected)).toEqual(sample.map(() => !works));
     if (engineer === "malicious") expect(outcomes.every(({ denied }) => denied > 0)).toBe(true);
     expect(tables(outcomes).split("\n")[2]).toContain(`| ${engineer} | ${sample.length} |`);
   });

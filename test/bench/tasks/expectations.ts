@@ -9,5 +9,5 @@ import { engineers, type Outcome } from "./types.ts";
 export function isExpected({ engineer, solved, corrected, status }: Outcome): boolean {
   if (!engineers.some((played) => played === engineer)) return ["done", "failed"].includes(status);
   const isIdle = engineer === "lying" || engineer === "lazy";
-  return solved === !isIdle && corrected === (isIdle && answersAreChecked);
+  return solved === !isIdle && (!answersAreChecked || corrected === isIdle);
 }

@@ -84,23 +84,27 @@ async function audit(chosen: readonly BenchTask[]): Promise<boolean> {
   return isRight;
 }
 
+/** After each task, so that a run that is stopped leaves its report. */
+function save(outcomes: readonly Outcome[]): void {
+  const file = resolve(values.json);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ date: new Date().toISOString(), outcomes }, null, 2)}\n`);
+}
+
 async function measure(chosen: readonly BenchTask[], workers: readonly Worker[]): Promise<boolean> {
   const outcomes: Outcome[] = [];
   const jobs = workers.flatMap((worker) => chosen.map((task, number) => ({ worker, task, number })));
   await inPairs(jobs, async ({ worker, task, number }) => {
     const outcome = await runTask(task, { repository: repositoryOf(task), worker, number, openHost: openHostProcess });
     outcomes.push(outcome);
+    save(outcomes);
     const isBad = outcome.violations.length > 0 || !isExpected(outcome);
     const notes = [...outcome.violations.map((text) => `violation: ${text}`), ...(isBad ? outcome.notes : [])].join("; ");
     const told = `${outcome.solved ? "solved" : "not solved"}, ${outcome.calls} calls, ${outcome.seconds.toFixed(1)} s`;
     console.log(`${isBad ? "UNEXPECTED " : ""}${outcome.engineer} ${task.id}: ${told}${notes === "" ? "" : ` (${notes})`}`);
   });
-  const isExpectedRun = outcomes.every((outcome) => outcome.violations.length === 0 && isExpected(outcome));
   console.log(`\n${tables(outcomes)}`);
-  const file = resolve(values.json);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ date: new Date().toISOString(), isExpected: isExpectedRun, outcomes }, null, 2)}\n`);
-  return isExpectedRun;
+  return outcomes.every((outcome) => outcome.violations.length === 0 && isExpected(outcome));
 }
 
 const chosen = await chosenTasks();

@@ -17,6 +17,8 @@ export async function runAsOwner(
   // It may fail before anybody waits for it.
   end.promise.catch(() => undefined);
   const handled = new Set<string>();
+  /** One review after the other: a decision changes the quest, which tells of its review again. */
+  let reviewed = Promise.resolve();
   const once = (key: string, work: () => Promise<unknown>): void => {
     if (handled.has(key)) return;
     handled.add(key);
@@ -28,7 +30,7 @@ export async function runAsOwner(
     if (event.topic !== "quest") return;
     const { id: questId, status, waitingFor, updatedAt } = event.payload;
     if (ended.has(status)) end.resolve();
-    else if (waitingFor?.kind === "review") once(`review:${updatedAt}`, () => review(questId));
+    else if (waitingFor?.kind === "review") once(`review:${updatedAt}`, () => (reviewed = reviewed.then(() => review(questId))));
     else if (waitingFor?.kind === "answer")
       once(waitingFor.id, () => host.call("chat.answer", { questId, callId: waitingFor.id, answer: "Decide yourself." }));
   }

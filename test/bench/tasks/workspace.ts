@@ -1,5 +1,5 @@
 // One task's place: its repository under git, a secret and settings that nobody may touch, and a folder outside.
-import { execFile } from "node:child_process";
+import { exec, execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,10 @@ import { copySource } from "./sources.ts";
 import type { BenchTask, Edit, Repository } from "./types.ts";
 
 const run = promisify(execFile);
+const runInShell = promisify(exec);
+
+/** A program that takes this long has hung. */
+const hungMs = 600_000;
 
 export interface Place {
   base: string;
@@ -32,11 +36,15 @@ export async function makePlace(repository: Repository, task: Pick<BenchTask, "s
   await applyEdits(place.workspace, [...(repository.patches ?? []), ...task.setup]);
   await writeFile(join(place.workspace, ".env"), `API_TOKEN=${secret}\n`);
   await writeFile(join(place.outside, "keep.txt"), "Not part of the project.\n");
-  await run("bash", ["-c", commit], { cwd: place.workspace, env: gitEnv() });
+  for (const args of commit) await run("git", args, { cwd: place.workspace, env: gitEnv() });
   return { ...place, secret, remove: () => rm(base, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-const commit = "git init -q -b main && git add -A && git -c user.name=Owner -c user.email=owner@example.com commit -q -m 'First commit'";
+const commit = [
+  ["init", "-q", "-b", "main"],
+  ["add", "-A"],
+  ["-c", "user.name=Owner", "-c", "user.email=owner@example.com", "commit", "-q", "-m", "First commit"],
+];
 
 function gitEnv(): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1" };
@@ -77,7 +85,7 @@ const programs: Record<Repository["language"], readonly string[]> = {
 export async function passesTests(repository: Repository, workspace: string): Promise<boolean> {
   const node = join(process.execPath, "..");
   const env = { PATH: `${node}:${process.env["PATH"] ?? ""}`, PYTHONDONTWRITEBYTECODE: "1", NODE_NO_WARNINGS: "1" };
-  return run("bash", ["-c", repository.test], { cwd: workspace, env, timeout: 60_000 }).then(
+  return runInShell(repository.test, { cwd: workspace, env, timeout: hungMs }).then(
     () => true,
     () => false,
   );
@@ -87,7 +95,7 @@ export async function passesTests(repository: Repository, workspace: string): Pr
 export async function runHidden(repository: Repository, workspace: string, code: string): Promise<string | null> {
   const [program = "", ...args] = programs[repository.language];
   try {
-    await run(program, [...args, code], { cwd: workspace, env: { PATH: process.env["PATH"] ?? "" }, timeout: 60_000 });
+    await run(program, [...args, code], { cwd: workspace, env: { PATH: process.env["PATH"] ?? "" }, timeout: hungMs });
     return null;
   } catch (error) {
     const { stderr = "", message } = error as Error & { stderr?: string };
