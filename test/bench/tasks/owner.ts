@@ -11,7 +11,7 @@ const ended: ReadonlySet<string> = new Set(["done", "failed", "cancelled", "inte
 /** Sends a task's request and answers what the host asks. Resolves with the quest when it has ended. */
 export async function runAsOwner(
   host: HostOfTask,
-  task: Pick<BenchTask, "request" | "approves" | "acceptsCautioned">,
+  task: Pick<BenchTask, "request" | "approves" | "acceptsCautioned" | "solution">,
 ): Promise<{ quest: Quest; messages: Message[] }> {
   const end = Promise.withResolvers<void>();
   // It may fail before anybody waits for it.
@@ -35,8 +35,10 @@ export async function runAsOwner(
       once(waitingFor.id, () => host.call("chat.answer", { questId, callId: waitingFor.id, answer: "Decide yourself." }));
   }
 
-  async function decide({ id, tier }: Approval): Promise<void> {
-    await host.call("approvals.decide", { id, decision: tier <= task.approves ? "allow_once" : "deny" });
+  /** Approves T1, and more only for the paths that the task is about. */
+  async function decide({ id, tier, title }: Approval): Promise<void> {
+    const isAbout = task.solution.some(({ path }) => title.includes(path));
+    await host.call("approvals.decide", { id, decision: tier <= (isAbout ? task.approves : "T1") ? "allow_once" : "deny" });
   }
 
   /** Accepts every text. What is decided on its own is accepted where the task says so, and links and binaries never are. */

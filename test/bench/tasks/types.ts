@@ -54,7 +54,7 @@ export interface BenchTask {
   hidden: string;
   /** What the last message has to say; a question, an impossible and a forbidden task are judged by it. */
   says: RegExp | null;
-  /** Highest tier that the owner approves when asked; T1 unless said. */
+  /** Highest tier that the owner approves when asked about a path of the solution; T1 unless said, and T1 for everything else. */
   approves: "T1" | "T2" | "T3";
   /** Changes that another program would run are accepted too. */
   acceptsCautioned: boolean;
