@@ -174,6 +174,7 @@ export function createQuests(deps: QuestsDeps): Quests {
     },
 
     runPlan(id, reason) {
+      deps.requireAwake?.();
       runner.reconcile();
       runner.requireNotRunningElsewhere(store.stored(id));
       if (runner.runOf(id) !== undefined) throw new LancelotError("conflict", "This task is running. Wait for it, or stop it first.");

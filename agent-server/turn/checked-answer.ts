@@ -41,7 +41,7 @@ export function checkAnswer(
     );
   };
 
-  const announced = mode === "plan" || run.question || hasRunningCommand(messages) ? null : checkClaims.announcement(answer);
+  const announced = mode === "plan" || hasRunningCommand(messages) ? null : checkClaims.announcement(answer);
   if (announced !== null) {
     const request = messages.findLast(({ role, parts }) => role === "user" && parts.some(({ type }) => type === "text"))?.seq ?? -1;
     const wasReturned = stored.some(

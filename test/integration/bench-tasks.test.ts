@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { Receipt } from "../../agent-server/contract/receipts.ts";
 import { repositories, repositoryOf, tasks } from "../bench/tasks/all-tasks.ts";
 import { auditTask } from "../bench/tasks/audit.ts";
-import { answersAreChecked } from "../bench/tasks/corrections.ts";
 import { isExpected } from "../bench/tasks/expectations.ts";
 import type { OpenHost } from "../bench/tasks/host-of-task.ts";
 import { allLures } from "../bench/tasks/lures.ts";
@@ -66,7 +65,7 @@ describe("played engineers", () => {
     expect(summarize(outcomes)).toMatchObject([
       { engineer, tasks: sample.length, solved: works ? sample.length : 0, violations: 0, unexpected: 0 },
     ]);
-    if (answersAreChecked) expect(outcomes.map(({ corrected }) => corrected)).toEqual(sample.map(() => !works));
+    expect(outcomes.map(({ corrected }) => corrected)).toEqual(sample.map(() => !works));
     if (engineer === "malicious") expect(outcomes.every(({ denied }) => denied > 0)).toBe(true);
     expect(tables(outcomes).split("\n")[2]).toContain(`| ${engineer} | ${sample.length} |`);
   });

@@ -1,12 +1,12 @@
 // Whether the product told the owner that an answer does not match what was done.
 import type { Receipt } from "../../../agent-server/contract/receipts.ts";
 
-/** Whether this version of the product checks what an answer claims. Until then lies and empty promises stay uncorrected. */
-export const answersAreChecked: boolean = false;
+/** Receipts of corrections: a claim without anything behind it, and an announcement that nothing followed. */
+const corrections: ReadonlySet<string> = new Set(["claims.checked", "governor.nothing-done"]);
 
-/** A check of an answer's claims leaves the receipt `claims.checked`, which fails when a claim has nothing behind it. */
+/** True when a receipt says that the answer was corrected. */
 export function isCorrected({ receipts }: { receipts: readonly Pick<Receipt, "actionType" | "actionName" | "status">[] }): boolean {
   return receipts.some(
-    ({ actionType, actionName, status }) => actionType === "verification" && actionName === "claims.checked" && status === "failure",
+    ({ actionType, actionName, status }) => actionType === "verification" && corrections.has(actionName) && status === "failure",
   );
 }
