@@ -181,6 +181,8 @@ export function createStore(bridge: Bridge): Store {
       case "providers":
       case "memory":
         return; // Handled by the War Room panels.
+      case "plan":
+        return; // Handled by its card.
       case "configuration":
         return; // The extension notifies the user.
     }

@@ -16,8 +16,8 @@ suite("the fix of a problem", () => {
     };
     try {
       const [action] = await offered(range);
-      assert.ok(action);
-      const [where, line] = action.command?.arguments as [vscode.Uri, vscode.Range];
+      assert.ok(action?.command?.arguments);
+      const [where, line] = action.command.arguments as [vscode.Uri, vscode.Range];
       assert.equal(where.toString(), uri.toString());
       assert.equal(line.start.line, 1);
       assert.deepEqual(await offered(new vscode.Range(0, 0, 0, 1)), []);
