@@ -90,10 +90,10 @@ export type PlanArtifact = z.infer<typeof PlanArtifact>;
 
 export const planMethods = {
   "plans.create": method({
-    summary: "Plans a goal without changing anything: starts a quest in plan mode. Returns when the message is stored.",
+    summary: "Plans a goal without changing anything, in a quest in plan mode. Waits for the plan.",
     access: "any",
     params: z.object({ goal: z.string().min(1).max(100_000), questId: Id.optional() }),
-    result: z.object({ questId: Id, messageId: Id }),
+    result: PlanArtifact,
   }),
   "plans.list": method({
     summary: "Lists the plans of a quest or of all quests of this workspace, newest first.",

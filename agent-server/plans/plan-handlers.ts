@@ -14,7 +14,7 @@ type PlanHandlers = Pick<Handlers, Extract<keyof Handlers, `plans.${string}`>>;
 /** Implements the plan methods of the contract. */
 export function plansHandlers(of: {
   store: PlanStore;
-  quests: Pick<ReturnType<typeof createQuests>, "send" | "runPlan" | "isRunning">;
+  quests: Pick<ReturnType<typeof createQuests>, "run" | "send" | "runPlan" | "isRunning">;
   governance: Pick<Governance, "evaluate">;
   tools: Pick<Tools, "list">;
   ledger: Ledger;
@@ -43,8 +43,16 @@ export function plansHandlers(of: {
     );
 
   return {
-    "plans.create": ({ goal, questId }, { owner }) =>
-      quests.send({ text: goal, mode: "plan", ...(questId === undefined ? {} : { questId }) }, owner),
+    async "plans.create"({ goal, questId }, { owner, signal }) {
+      const { quest_id: id, response } = await quests.run(
+        { message: goal, mode: "plan", crusader_mode: false, ...(questId === undefined ? {} : { quest_id: questId }) },
+        signal,
+        owner,
+      );
+      const [plan] = store.list({ questId: id, limit: 1 });
+      if (plan?.status === "draft") return plan;
+      throw new LancelotError("unavailable", `No plan was made. ${response}`, { data: { questId: id } });
+    },
     "plans.list": (filter) => ({ items: store.list(filter) }),
     "plans.get": ({ id }) => store.get(id),
 

@@ -12,7 +12,7 @@ export interface Quests {
   /** Answers an open `ask_owner` call. */
   answer(questId: string, callId: string, answer: string): void;
   /** Sends a message and waits until the quest ends or needs the user. */
-  run(params: Params<"chat.run">, signal: AbortSignal, owner?: boolean): Promise<Result<"chat.run">>;
+  run(params: Params<"chat.run"> & { mode?: Quest["mode"] }, signal: AbortSignal, owner?: boolean): Promise<Result<"chat.run">>;
   /** Lists and edits the context of a quest. */
   readonly context: ContextService;
   /** Lists the custom slash commands. */

@@ -112,7 +112,7 @@ export function createQuests(deps: QuestsDeps): Quests {
       return store.quest(questId);
     },
 
-    async run({ message, crusader_mode, quest_id }, signal, owner = true) {
+    async run({ message, crusader_mode, mode, quest_id }, signal, owner = true) {
       signal.throwIfAborted();
       const { promise, resolve } = Promise.withResolvers<void>();
       let questId: string | null = null;
@@ -129,7 +129,7 @@ export function createQuests(deps: QuestsDeps): Quests {
         const sent = quests.send(
           {
             text: message,
-            ...(crusader_mode ? { mode: "crusader" as const } : {}),
+            ...(crusader_mode ? { mode: "crusader" as const } : mode === undefined ? {} : { mode }),
             ...(quest_id === undefined ? {} : { questId: quest_id }),
           },
           owner,

@@ -154,11 +154,11 @@ it("returns a plan that is not specific, and one that was rejected", async () =>
     },
   });
   const { handlers, reaches, plans, tools } = await openHost();
-  const { questId } = await handlers["plans.create"]({ goal: "Make a file" }, call);
-  await reaches(questId, "done");
-  const [first] = await plans(questId);
-  expect(first?.planSteps.map(({ title }) => title)).toEqual(["Make b"]);
-  await handlers["plans.reject"]({ id: first?.id ?? "", reason: "Not b." }, call);
+  const first = await handlers["plans.create"]({ goal: "Make a file" }, call);
+  const { questId } = first;
+  expect(await plans(questId)).toEqual([first]);
+  expect(first.planSteps.map(({ title }) => title)).toEqual(["Make b"]);
+  await handlers["plans.reject"]({ id: first.id, reason: "Not b." }, call);
   await reaches(questId, "done");
   const all = await plans(questId);
   expect(all.map(({ status, planSteps, reason }) => [status, planSteps[0]?.title, reason])).toEqual([
@@ -248,4 +248,10 @@ it("continues with the unfinished step after the host ended, and repeats nothing
   });
   expect((await tools(questId)).filter(({ tool }) => tool === "write_file").map(({ args }) => args["path"])).toEqual(["b.txt", "c.txt"]);
   expect(readFileSync(join(folders.workspace, "a.txt"), "utf8")).toBe("one\n");
+});
+
+it("says when no plan was made", async () => {
+  server = await startModelServer({ script: () => ({ text: "There is nothing to plan." }) });
+  const { handlers } = await openHost();
+  await expect(handlers["plans.create"]({ goal: "Nothing" }, call)).rejects.toMatchObject({ code: "unavailable" });
 });
