@@ -5,6 +5,9 @@ import { parse } from "acorn";
 const beyondAscii = /[\u0080-\uffff]/g;
 const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
+/** The source of an ordinary template with this text: what ended or divided it stays escaped. */
+const cookedSource = (raw) => raw.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
+
 /** The ranges of `code` to replace. A raw template becomes an ordinary one with the same value. */
 function replacements(code) {
   const found = [];
@@ -15,7 +18,7 @@ function replacements(code) {
     if (type === "Literal" && regex !== undefined) found.push({ start: node.start, end: node.end, text: node.raw });
     else if (type === "TaggedTemplateExpression" && tag.object?.name === "String" && tag.property?.name === "raw") {
       found.push({ start: tag.start, end: tag.end, text: "" });
-      for (const { start, end, value } of quasi.quasis) found.push({ start, end, text: value.raw.replaceAll("\\", "\\\\") });
+      for (const { start, end, value } of quasi.quasis) found.push({ start, end, text: cookedSource(value.raw) });
       return visit(quasi.expressions);
     }
     for (const value of Object.values(node)) visit(value);

@@ -9,6 +9,7 @@ it.each([
   ["a regular expression", "/^[’–]+ß$/u.exec('\\u2019\\u2013\\u00df')?.[0]", "’–ß".length],
   ["an expression beyond the basic plane", "/^[\u{1f600}x]$/u.exec('\\u{1f600}')?.[0]", 2],
   ["a raw template", "String.raw`é\\d${String.raw`·\\x60`}ü\\u0041`", "é\\d·\\x60ü\\u0041".length],
+  ["a raw template with what would end or divide it", "String.raw`é\\`\\${x}`", "é\\`\\${x}".length],
   ["a raw template after a keyword", "(() => { return String.raw`ñ` })()", 1],
   ["comments, which stay ASCII", "'abc' // plain", 3],
 ])("keeps the value of %s", (_, code, length) => {
