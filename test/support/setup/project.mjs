@@ -70,7 +70,7 @@ export async function ensureBuild({ force = false } = {}) {
   const report = join(root, "dist/size-report.json");
   const sources = Math.max(
     ...["agent-server", "extension", "webviews"].map((folder) => newest(join(root, folder))),
-    ...["esbuild.mjs", "package.json", "package-lock.json"].map((file) => statSync(join(root, file)).mtimeMs),
+    ...["esbuild.mjs", "esbuild-ascii.mjs", "package.json", "package-lock.json"].map((file) => statSync(join(root, file)).mtimeMs),
   );
   if (!force && existsSync(report) && statSync(report).mtimeMs > sources) return;
   say("Building…");
