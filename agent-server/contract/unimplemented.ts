@@ -3,8 +3,6 @@
  * adding it to the table.
  */
 export const unimplementedMethods: readonly string[] = [
-  ...["host.sleep", "host.wake"],
-  ...["create", "list", "get", "update", "approve", "execute"].map((name) => `plans.${name}`),
   ...["list", "get", "validate", "install", "enable", "disable", "uninstall", "run", "propose", "proposals"].map(
     (name) => `skills.${name}`,
   ),

@@ -212,19 +212,20 @@ describe("with a model", () => {
   it("completes files and commands, and recalls what was said, by the keyboard", async () => {
     const { keyboard } = workbench.page;
     const field = chat.locator("textarea");
+    const list = chat.getByRole("listbox");
     const holds = (text: string) => until(`the field holds “${text}”`, async () => (await field.inputValue()).trim() === text);
     await newTask(chat);
     await field.focus();
     await keyboard.type("See @dur");
     // As a person does: the list is the one for these letters, and the file that is taken is the one that is marked.
-    await until("two files fit", async () => (await chat.getByRole("option").count()) === 2);
+    await until("two files fit", async () => (await list.getByRole("option").count()) === 2);
     await keyboard.press("ArrowDown");
-    await chat.getByRole("option", { name: /duration\.test\.js/, selected: true }).waitFor();
+    await list.getByRole("option", { name: /duration\.test\.js/, selected: true }).waitFor();
     await keyboard.press("Tab");
     await holds("See @test/duration.test.js");
     await field.fill("");
     await keyboard.type("/ex");
-    await chat.getByRole("option", { name: /explain/ }).waitFor();
+    await list.getByRole("option", { name: /explain/ }).waitFor();
     await keyboard.press("Enter");
     await holds("/explain");
     await field.fill("");

@@ -57,11 +57,11 @@ describe("a run's loop", () => {
     expect([host.planned, host.routes(), host.asked]).toEqual([planned, routes, []]);
   });
 
-  it("plans in plan mode whatever the message is, also while the flag is off", async () => {
-    const host = start([says("A plan.")], { isEnabled: false });
+  it.each([true, false])("leaves plan mode to the loop, which plans in it (flag: %s)", async (isEnabled) => {
+    const host = start([says("A plan.")], { isEnabled });
     const { questId } = host.orchestrator.send({ text: "Fix the header", mode: "plan" });
     await host.reaches(questId, "done");
-    expect([host.planned, host.routes()]).toEqual([[false], []]);
+    expect([host.planned, host.routes()]).toEqual([[], []]);
   });
 
   it("is not a question's in crusader mode", async () => {
