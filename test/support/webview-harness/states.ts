@@ -33,6 +33,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
+import { samplePlan } from "./plan-samples.ts";
 import {
   emptyMemoryAnswers,
   memoryAnswers,
@@ -320,6 +321,52 @@ const plan = [
   { title: "Look for the same mistake elsewhere", status: "pending" as const },
 ];
 const thinking = { type: "thinking" as const, text: "The test expects 30 but gets 10, so a factor is missing." };
+/** Reasoning, a sub-task, an answer with a claim that nothing backs, and the reported actions. */
+const checked: Message = sampleMessage({
+  id: "message-2",
+  seq: 1,
+  role: "assistant",
+  parts: [
+    {
+      type: "reasoning",
+      strategy: "1. Read `src/invoice/total.ts`\n2. Fix the factor",
+      risks: ["Other sums may have the same mistake."],
+      gaps: ["The production log is not here."],
+      thinking: "",
+      experiences: 2,
+      receiptId: "receipt-1",
+    },
+    sampleTool({
+      callId: "call-4",
+      tool: "spawn_subtask",
+      title: "Sub-task: document the invoice module",
+      subtask: {
+        questId: "quest-9",
+        status: "done",
+        steps: [
+          { id: "step-1", title: "Read src/invoice/total.ts", status: "success", output: "42 lines", receiptId: "receipt-2" },
+          { id: "step-2", title: "Edit docs/invoice.md", status: "success", output: "1 place", receiptId: "receipt-3" },
+        ],
+        total: 2,
+      },
+    }),
+    { type: "text", text: "I fixed the factor and all 42 tests pass." },
+    {
+      type: "notice",
+      level: "warning",
+      text: "Not backed by what Lancelot recorded:\n- “all 42 tests pass”: nothing of the kind is recorded",
+      claims: [{ kind: "tests", text: "all 42 tests pass", reason: "not_recorded" }],
+    },
+    {
+      type: "outcome",
+      actions: [
+        { text: "Edited src/invoice/total.ts", recorded: true, receiptId: "receipt-4" },
+        { text: "Ran the tests", recorded: false, receiptId: null },
+      ],
+      nextAction: "Run the tests of the invoice module",
+    },
+  ],
+});
 const work: Message = sampleMessage({
   id: "message-2",
   seq: 1,
@@ -411,6 +458,18 @@ export const states: readonly ViewState[] = [
       }),
     },
     { click: [".plan > summary", ".thinking > summary", ".tool summary"] },
+  ),
+  chat("chat-plan", {
+    answers: questAnswers(
+      sampleQuest({ mode: "plan" }),
+      [question, sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "plan", planId: "plan-1" }] })],
+      { "plans.get": samplePlan() },
+    ),
+  }),
+  chat(
+    "chat-checked-answer",
+    { answers: questAnswers(sampleQuest(), [question, checked]) },
+    { click: [".reasoning summary", ".tool summary"] },
   ),
   chat(
     "chat-answer",

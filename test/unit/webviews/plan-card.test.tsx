@@ -2,10 +2,10 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { PlanArtifact } from "../../../agent-server/contract/plans.ts";
 import { Composer } from "../../../webviews/chat/composer.tsx";
 import { PlanCard } from "../../../webviews/chat/plan-card.tsx";
 import { buttonIn, type ChatPage, fieldIn, settle, startChat } from "../../support/chat-page.ts";
+import { samplePlan } from "../../support/webview-harness/plan-samples.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
@@ -21,34 +21,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-});
-
-const at = "2026-01-01T00:00:00.000Z";
-const samplePlan = (patch: Partial<PlanArtifact> = {}): PlanArtifact => ({
-  ...{
-    id: "plan-1",
-    questId: "quest-1",
-    status: "draft",
-    goal: "Make b",
-    context: "",
-    assumptions: [],
-    decisionPoints: [],
-    risks: ["Slow"],
-  },
-  ...{ doneWhen: ["`b.txt` exists"], nextAction: "", reason: null, receiptId: "r", createdAt: at, updatedAt: at },
-  planSteps: [
-    {
-      ...{ id: "1", title: "Write b", doneWhen: ["`b.txt` exists"], status: "pending", attempts: 0, receiptId: null },
-      actions: [{ tool: "write_file", target: "b.txt" }],
-      checks: [],
-    },
-    {
-      ...{ id: "2", title: "Push it", doneWhen: ["it is pushed"], status: "pending", attempts: 0, receiptId: null },
-      actions: [{ tool: "git_push", target: "origin" }],
-      checks: [{ tool: "git_push", target: "origin", verdict: "ask", tier: "T3", rules: ["Irreversible."] }],
-    },
-  ],
-  ...patch,
 });
 
 async function show(plan = samplePlan()): Promise<void> {
