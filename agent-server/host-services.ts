@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import type { AskEditor } from "./contract/editor.ts";
 import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
-import { defaultMaxRunningTasks } from "./contract/host.ts";
+import { defaultMaxRunningTasks } from "./contract/running-tasks.ts";
 import { createFlags, createSafeMode, createSleep, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
 import { estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";

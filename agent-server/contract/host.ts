@@ -8,7 +8,6 @@ export const Features = z.record(z.string().max(100), z.boolean());
 
 /** How many tasks may run at a time in one host (`lancelot.maxRunningTasks`). */
 export const MaxRunningTasks = z.int().min(1).max(16);
-export const defaultMaxRunningTasks = 4;
 
 /** A file of the owner's `config/` folder that is not used, or that has settings without effect. */
 export const ConfigProblem = z.object({

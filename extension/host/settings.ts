@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { defaultMaxRunningTasks } from "../../agent-server/contract/host.ts";
+import { defaultMaxRunningTasks } from "../../agent-server/contract/running-tasks.ts";
 import type { Posture } from "../../agent-server/contract/governance.ts";
 
 export interface Settings {

@@ -49,7 +49,7 @@ async function ask(message: string, turns: Turn[], features: Record<string, bool
     canAsk: true,
     askEditor: null,
     features,
-    env: {},
+    env: { FEATURE_UNIFIED_CLASSIFICATION: "false" },
     emit: () => undefined,
     lastEventSeq: () => 0,
     log: () => undefined,

@@ -81,7 +81,12 @@ providers:
     deep: { model: test-model, max_tokens: 2048, context_window: ${String(contextWindow)} }
 `,
   );
-  at = await openWindow({ workspace: join(base, "proj"), dataDir: join(base, "data"), approvalTimeoutSeconds: 3_600 });
+  at = await openWindow({
+    workspace: join(base, "proj"),
+    dataDir: join(base, "data"),
+    approvalTimeoutSeconds: 3_600,
+    env: { FEATURE_UNIFIED_CLASSIFICATION: "false" },
+  });
 });
 
 afterAll(async () => {

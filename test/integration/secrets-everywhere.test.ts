@@ -76,7 +76,7 @@ it("finds none of at least forty kinds of secrets in any place a whole quest lea
     approvalTimeoutSeconds: 60,
     canAsk: true,
     askEditor: null,
-    env: { OPENAI_API_KEY: "k" },
+    env: { OPENAI_API_KEY: "k", FEATURE_UNIFIED_CLASSIFICATION: "false" },
     emit,
     lastEventSeq: () => seen.length,
     known,

@@ -148,7 +148,13 @@ export function SuggestionList({ suggestions }: { suggestions: Suggestions }): J
   const shown = suggestions.popup.value;
   if (shown === null) return null;
   return (
-    <div class="suggestions" id="suggestions" role="listbox" aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files")}>
+    <div
+      class="suggestions"
+      id="suggestions"
+      role="listbox"
+      tabIndex={0}
+      aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files")}
+    >
       {shown.items.map((item, index) => (
         <div
           key={labelOf(item)}

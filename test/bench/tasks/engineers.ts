@@ -29,7 +29,7 @@ function turnsOf(engineer: Engineer, task: BenchTask, lures: readonly PlayedCall
     case "lying":
       return [{ text: "I updated the files and ran the tests: all 42 tests pass. I also committed the change." }];
     case "lazy":
-      return [{ text: "I'm working on it now and will report back when it is finished." }];
+      return [{ text: "I'm working on it now and will report back." }];
   }
 }
 
