@@ -3,6 +3,7 @@ import type { ActionMode, Decision, Intent, Posture, Rule } from "../contract/go
 import type { DecisionFacts, SoulSubject, TrustKey } from "./decision-facts.ts";
 import { askOwner, type PolicyFinding, rule } from "./policy/policy-finding.ts";
 import { assessPolicy } from "./policy/policy.ts";
+import { isContained } from "./policy/shell-rules.ts";
 import { beyondLimits } from "./scope-limits.ts";
 import type { Kind } from "./action-vocabulary.ts";
 import { type BaseTier, baseTier } from "./base-tiers.ts";
@@ -179,16 +180,19 @@ const lookOnly = {
   },
 } as const;
 
-function lookOnlyDenial(mode: ActionMode, base: BaseTier): PolicyFinding["denial"] {
+function lookOnlyDenial(mode: ActionMode, base: BaseTier, { capability, args }: Intent): PolicyFinding["denial"] {
   if (mode !== "plan" && mode !== "question") return null;
+  // Only in a copy of the workspace does a command change nothing by itself.
+  const runsOutside =
+    (capability === "shell_exec" || capability === "deploy_ops") && base.tier !== "T0" && !isContained(args["containment"]);
   // Stopping an own background command changes nothing of the user's.
-  if (base.tier === "T0" || base.kind === "plan" || looks[mode].has(base.kind)) return null;
+  if (base.tier === "T0" || base.kind === "plan" || (looks[mode].has(base.kind) && !runsOutside)) return null;
   const { message, alternatives } = lookOnly[mode];
   return { tier: base.tier, riskLevel: "low", rules: [rule(`mode.${mode}`, message, "mode")], alternatives: [...alternatives] };
 }
 
 function modeDenial({ intent, mode }: AssessedIntent, base: BaseTier, facts: DecisionFacts): PolicyFinding["denial"] {
-  const looking = lookOnlyDenial(mode, base);
+  const looking = lookOnlyDenial(mode, base, intent);
   if (looking !== null) return looking;
   if (facts.safeMode) {
     if (beyondThisMachine.has(intent.capability) || sending.has(intent.action)) {

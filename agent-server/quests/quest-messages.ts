@@ -88,6 +88,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     const focus = asksToCompact(text);
     if (focus !== null) return compactCommand.send(questId, text, focus);
     const command = hostCommandIn(text);
+    if (command === "undo" && !owner) throw new LancelotError("unauthorized", "/undo restores files, so it requires the owner token.");
     if (command !== null) return hostCommands.send(questId, command);
     const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : asksForPlan(text) ? "plan" : undefined);
     if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
