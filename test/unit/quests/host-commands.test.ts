@@ -51,6 +51,16 @@ describe("commands that the host answers", () => {
     expect(hostCommandIn(text)).toBe(command);
   });
 
+  it("restore files for the owner alone, whichever way a message comes in", async () => {
+    const { orchestrator, questId } = await finished(nothing);
+    const { length } = orchestrator.get(questId).messages;
+    expect(() => orchestrator.send({ text: "/undo", questId }, false)).toThrow(expect.objectContaining({ code: "unauthorized" }) as Error);
+    await expect(
+      orchestrator.run({ message: "/undo", quest_id: questId, mode: "plan", crusader_mode: false }, new AbortController().signal, false),
+    ).rejects.toMatchObject({ code: "unauthorized" });
+    expect(orchestrator.get(questId).messages).toHaveLength(length);
+  });
+
   it("are notices that the model never sees", async () => {
     const { answer, orchestrator, questId, scripted, reaches } = await finished(nothing);
     for (const text of ["/why", "/cost", "/undo", "/doctor"]) expect(await answer(text)).toMatchObject({ type: "notice", level: "info" });
