@@ -187,7 +187,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
         />
       )}
       {isOpen && (
-        <div class="card-actions">
+        <div class="actions">
           {form.value === null && (
             <>
               <Button testId="plan-approve" kind="primary" disabled={busy.value} onClick={() => void approve()}>

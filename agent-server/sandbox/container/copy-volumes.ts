@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { ask, statusOf } from "./engine-call.ts";
 import type { Engine } from "./container-engine.ts";
 import { labels } from "./orphaned-containers.ts";
@@ -12,6 +13,9 @@ export interface CopyVolumes {
 }
 
 const prefix = "lancelot-";
+/** How often the removal of a volume that is in use is tried, and how long (ms) in between. */
+const inUseLooks = 10;
+const inUseMs = 200;
 
 /** Creates the volumes of a task, which may exist. */
 export async function makeVolumes(engine: Engine, { id, labels: own }: TaskContainers): Promise<CopyVolumes> {
@@ -40,11 +44,22 @@ async function isThere(engine: Engine, name: string): Promise<boolean> {
   );
 }
 
-/** Removes the volumes of a task. Those that are still in use stay until the next cleanup. */
+/** Removes the volumes of a task. Those that stay in use are removed by the next cleanup. */
 export async function removeVolumes(engine: Engine, { id }: TaskContainers): Promise<void> {
   const { files, temporary } = volumesOf(id);
-  for (const name of [files, temporary])
-    await ask((abortSignal) => engine.docker.getVolume(name).remove({ abortSignal })).catch(() => undefined);
+  for (const name of [files, temporary]) await removeVolume(engine, name);
+}
+
+/** A busy engine says for a moment after a container's end that its volumes are in use (409). */
+async function removeVolume(engine: Engine, name: string): Promise<void> {
+  for (let left = inUseLooks; left > 0; left -= 1) {
+    try {
+      return await ask((abortSignal) => engine.docker.getVolume(name).remove({ abortSignal }));
+    } catch (error) {
+      if (statusOf(error) !== 409) return;
+      await wait(inUseMs);
+    }
+  }
 }
 
 /**
