@@ -1,11 +1,11 @@
 import { realpathSync } from "node:fs";
 import type { Emit } from "../contract/events.ts";
 import { LancelotError } from "../contract/errors.ts";
-import { fail, noticeOf, type RunLoop } from "../quests/quests.ts";
+import { fail, notice, noticeOf, type RunLoop } from "../quests/quests.ts";
 import type { Storage } from "../storage/storage.ts";
 import { runPlan } from "./executor.ts";
 import { createPlanStore, type PlanStore } from "./plan-store.ts";
-import type { PlanLoop } from "./plan-loop.ts";
+import { noPlanMark, type PlanLoop } from "./plan-loop.ts";
 import { makePlan } from "./planner.ts";
 
 export { createClaimCheck } from "./claims/claims.ts";
@@ -38,7 +38,18 @@ export function createPlans(of: { storage: Storage; emit: Emit; workspace: strin
     if (model === null || model.small) return runLoop(deps, run, conclude);
     const { plan, outcome } = await makePlan({ plans, runLoop, now }, deps, run);
     if (!thenRun || outcome.status === "failed") return conclude(outcome);
-    if (plan === null) return runLoop(deps, run, conclude);
+    if (plan === null) {
+      deps.store.addMessage({
+        questId: run.questId,
+        role: "user",
+        parts: [notice("info", "The model made no plan. Lancelot works on the request directly.")],
+        turn: {
+          kind: "user",
+          content: [{ type: "text", text: `${noPlanMark} Planning is over, and you may change things again. Work on the request now.]` }],
+        },
+      });
+      return runLoop(deps, run, conclude);
+    }
     plans.patch(plan.id, { status: "running", nextAction: "The first step." });
     return runPlan({ plans, runLoop }, deps, run, plan.id, conclude);
   };

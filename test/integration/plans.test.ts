@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolPart } from "../../agent-server/contract/chat.ts";
 import type { Emit } from "../../agent-server/contract/events.ts";
 import type { PlanArtifact } from "../../agent-server/contract/plans.ts";
@@ -254,4 +254,45 @@ it("says when no plan was made", async () => {
   server = await startModelServer({ script: () => ({ text: "There is nothing to plan." }) });
   const { handlers } = await openHost();
   await expect(handlers["plans.create"]({ goal: "Nothing" }, call)).rejects.toMatchObject({ code: "unavailable" });
+});
+
+describe("a request for a plan and its execution", () => {
+  const request = "Design and implement two files";
+
+  it("is planned, shown and run without another question", async () => {
+    server = await startModelServer({
+      script(seen) {
+        if (isPlanning(seen)) return proposal(step("Make b", "b.txt"), step("Make c", "c.txt"));
+        const { title, called } = current(seen);
+        return called ? { text: "Done." } : write(title === "Make b" ? "b.txt" : "c.txt");
+      },
+    });
+    const { handlers, reaches, plans } = await openHost();
+    const { questId } = await handlers["chat.send"]({ text: request }, call);
+    expect((await reaches(questId, "waiting", "failed")).waitingFor).toMatchObject({ kind: "review" });
+    expect(await plans(questId)).toMatchObject([{ status: "done", planSteps: [{ status: "done" }, { status: "done" }] }]);
+    const { items } = await handlers["changes.list"]({ questId, open: true, limit: 10 }, call);
+    expect(items.map(({ path }) => path).toSorted()).toEqual(["b.txt", "c.txt"]);
+
+    // The review ends the task; nothing is planned a second time.
+    const asked = server.requests.length;
+    for (const { id } of items) await handlers["changes.decide"]({ id, decision: "accept" }, call);
+    await reaches(questId, "done", "failed");
+    expect(server.requests.slice(asked).filter(isPlanning)).toEqual([]);
+    expect(await plans(questId)).toHaveLength(1);
+  });
+
+  it("is worked on directly when the model makes no plan", async () => {
+    server = await startModelServer({
+      script(seen) {
+        if (isPlanning(seen)) return { text: "I would rather begin." };
+        return seen.messages.some(({ toolCalls }) => toolCalls.length > 0) ? { text: "Done." } : write("b.txt");
+      },
+    });
+    const { handlers, reaches, plans } = await openHost();
+    const { questId } = await handlers["chat.send"]({ text: request }, call);
+    await reaches(questId, "waiting", "failed");
+    expect(await plans(questId)).toEqual([]);
+    expect((await handlers["changes.list"]({ questId, open: true, limit: 10 }, call)).items.map(({ path }) => path)).toEqual(["b.txt"]);
+  });
 });

@@ -1,6 +1,6 @@
 import type { Message } from "../../contract/chat.ts";
 import { type Run, type RouteName, type RunLoop, type TurnDeps, userText, withoutCrusader } from "../../quests/quests.ts";
-import type { PlanLoop } from "../plan-loop.ts";
+import { noPlanMark, type PlanLoop } from "../plan-loop.ts";
 import { type AskIntent } from "./intent-question.ts";
 import { type RequestRoute, routeByModel, routeByRules } from "./request-route.ts";
 
@@ -30,12 +30,18 @@ export function createRoutedLoop({ runLoop, planLoop, isEnabled, askIntent }: Ro
   };
 }
 
-/** True for a run that continues after its request got a plan: the plan's own state says what is left of it. */
+/** True for a run that continues after planning: the plan's own state says what is left of it, or there is none. */
 function isPlanned({ store }: TurnDeps, run: Run): boolean {
   if (run.startMessageId !== null) return false;
   const messages = store.messages(run.questId);
   const at = messages.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
-  return messages.slice(at + 1).some(({ message }) => message.parts.some(({ type }) => type === "plan"));
+  return messages
+    .slice(at + 1)
+    .some(
+      ({ message, turn }) =>
+        message.parts.some(({ type }) => type === "plan") ||
+        (turn?.kind === "user" && turn.content.some((item) => item.type === "text" && item.text.startsWith(noPlanMark))),
+    );
 }
 
 async function routeOf(deps: TurnDeps, run: Run, askIntent: AskIntent): Promise<RouteName> {
