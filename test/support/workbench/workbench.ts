@@ -252,13 +252,13 @@ function workbench({ page, server: { url, home, pid }, close }: Parts): Workbenc
         try {
           await page.keyboard.press("F1");
           await input.fill(`>${title}`, { timeout: 4_000 });
-          await row.waitFor({ timeout: 10_000 });
-          break;
+          // A click starts this command and no other, also when the palette closes in the same moment.
+          await row.click({ timeout: 10_000 });
+          return;
         } catch (error) {
           if (left === 0) throw error;
         }
       }
-      await page.keyboard.press("Enter");
     },
     view: (name) => findView(page, name),
     kill: () => killGroup(pid, "SIGKILL"),
@@ -290,12 +290,18 @@ async function findView(page: Page, name: string): Promise<Frame> {
   throw new Error(`The ${name} view did not show within 2 minutes.`);
 }
 
-/** What the views and notifications of every open window show, and the last lines of the extension's log: for the report of a failed test. */
+/** What the views and notifications of every open window show, its frames, and the last lines of the logs: for the report of a failed test. */
 export async function whatIsOpen(): Promise<string> {
   const shown = await Promise.all([...openPages].flatMap((page) => page.frames().map(textOf)));
   const shared = sharedServer();
-  const log = shared === null ? [] : globSync(join(userDataOf(shared.home), "**/*Lancelot*.log"));
-  return [...shown.filter((text) => text !== ""), ...log.map((path) => readFileSync(path, "utf8").slice(-1_500))].join("\n");
+  const logs = shared === null ? [] : globSync(join(userDataOf(shared.home), "**/{*Lancelot*,remoteexthost}.log"));
+  const frames = [...openPages].map((page) => `frames: ${page.frames().map(frameName).join(" ")}`);
+  return [...shown.filter((text) => text !== ""), ...frames, ...logs.map((path) => readFileSync(path, "utf8").slice(-1_500))].join("\n");
+}
+
+/** Which page a frame shows, without what differs in each run. */
+function frameName(frame: Frame): string {
+  return /[^/?]*(?=\?|$)/.exec(frame.url())?.[0] || "window";
 }
 
 /** The end of what a view says, or the notifications and the status bar of a window, on one line; an empty text for other frames. */

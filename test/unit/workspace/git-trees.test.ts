@@ -90,7 +90,7 @@ describe("submodules", () => {
     const config = fixture.path(".git/modules/sub/config");
     put(
       config,
-      `${readFileSync(config, "utf8")}\n\tfsmonitor = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n[diff]\n\texternal = ${trap}\n`,
+      `${readFileSync(config, "utf8")}\n[core]\n\tfsmonitor = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n[diff]\n\texternal = ${trap}\n`,
     );
     put(fixture.path(".git/modules/sub/info/attributes"), "* filter=evil\n");
     put(fixture.path(".git/modules/sub/hooks/post-index-change"), `#!/bin/sh\ntouch ${join(base, "sprung")}\n`, 0o755);
