@@ -23,11 +23,14 @@ export type MemoryTarget = z.infer<typeof MemoryTarget>;
 export const MemoryKind = z.enum(["fact", "preference", "rule", "decision", "note", "message", "event", "summary", "experience"]);
 export type MemoryKind = z.infer<typeof MemoryKind>;
 
-/** `global`: every workspace. `workspace`: this one. `quest:<id>`: one task of this one. */
+/** Where the outcomes of ended tasks are (kind `experience`): of this workspace, written by the host alone. */
+export const experienceNamespace = "task_experience";
+
+/** `global`: every workspace. `workspace`: this one. `quest:<id>`: one task of this one. `task_experience`: the outcomes of its tasks. */
 export const Namespace = z
   .string()
   .max(220)
-  .regex(/^(?:global|workspace|quest:[\w.:-]{1,200})$/);
+  .regex(/^(?:global|workspace|task_experience|quest:[\w.:-]{1,200})$/);
 
 /**
  * Where a memory comes from. `ref` names the evidence: `message:<id>` (what the owner or the model said), `receipt:<id>` (the output of

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { LancelotError } from "../contract/errors.ts";
-import type { MemoryDiff, MemoryTarget } from "../contract/memory.ts";
+import { experienceNamespace, type MemoryDiff, type MemoryTarget } from "../contract/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { imageOf, placeOfTarget, sameImage, sortedJson, targetOf } from "./item-rows.ts";
 import { createSelectItem } from "./select-item.ts";
@@ -102,6 +102,8 @@ export function createDrafts(deps: DraftDeps) {
     };
     const storedSame = ({ target, namespace }: Place, { content, ref }: Text): string | null => {
       if (ref !== null) return byRef.get(ref) ?? null;
+      // Each task has an outcome of its own, also when two are told in the same words.
+      if (namespace === experienceNamespace) return null;
       const item = store.same({ target, namespace, content });
       return item === null || hasExpired(item) ? null : item.id;
     };

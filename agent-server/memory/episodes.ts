@@ -1,4 +1,4 @@
-import type { MemoryKind } from "../contract/memory.ts";
+import { experienceNamespace, type MemoryKind } from "../contract/memory.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { Storage } from "../storage/storage.ts";
 import { experienceText, summaryByRules, type TaskEnd, transcript } from "./episode-texts.ts";
@@ -155,14 +155,14 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
         keepMessages(questId);
         const messages = timeline.quest(questId);
         const request = messages.find(({ role }) => role === "user")?.text ?? end.title;
-        const [earlier] = itemsOf(questId, "episodic", "experience");
+        const earlier = store.experience(questId) ?? undefined;
         const author: Author = { by: "system", questId };
         const experience = (content: string): boolean =>
           write(
             {
               content,
               kind: "experience",
-              namespace: `quest:${questId}`,
+              namespace: earlier?.namespace ?? experienceNamespace,
               confidence: 0.9,
               provenance: { source: "system", ref: `quest:${questId}` },
               tags: [end.outcome],
@@ -182,7 +182,12 @@ export function createEpisodes(deps: EpisodesDeps): Episodes {
       storage.transaction(() => {
         const episodic = itemsOf(questId, "episodic");
         const references = episodic.filter(({ ref }) => ref !== null);
-        const items = [...itemsOf(questId, "working"), ...episodic.filter(({ ref }) => ref === null)];
+        const experience = store.experience(questId);
+        const items = [
+          ...itemsOf(questId, "working"),
+          ...episodic.filter(({ ref, id }) => ref === null && id !== experience?.id),
+          ...(experience === null ? [] : [experience]),
+        ];
         if (references.length + items.length === 0) return;
         const reason = "The task was deleted.";
         const { commitId } =

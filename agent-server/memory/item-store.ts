@@ -1,4 +1,4 @@
-import type { MemoryTier } from "../contract/memory.ts";
+import { experienceNamespace, type MemoryTier } from "../contract/memory.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { orderEntries } from "./core-block-text.ts";
@@ -40,6 +40,16 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
     `SELECT * FROM memory_items INDEXED BY memory_items_text
      WHERE text_key = @key AND text_key <> '' AND ${seen} AND tier = @tier AND block IS @block AND namespace = @namespace
      ORDER BY expires_at IS NULL DESC, expires_at DESC, seq LIMIT 1`,
+  );
+  const ofQuest = rows(`quest_id = @questId AND kind = 'experience' AND ${seen} ORDER BY seq LIMIT 1`, "INDEXED BY memory_items_quest");
+  const misplaced = rows(
+    `workspace = @workspace AND tier = 'episodic' AND kind = 'experience' AND namespace <> @namespace LIMIT @limit`,
+    "INDEXED BY memory_items_newest",
+  );
+  // json_set leaves null as it is. Rollbacks compare an item with its images.
+  const imagesMoved = db.prepare(
+    `UPDATE memory_images SET before = json_set(before, '$.namespace', @namespace), after = json_set(after, '$.namespace', @namespace)
+     WHERE item_id = @id`,
   );
   const expiredRows = rows("expires_at <= @now ORDER BY expires_at, seq LIMIT @limit");
   const page = rows("seq > @after ORDER BY seq LIMIT @limit");
@@ -124,6 +134,21 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
       const row = key === "" ? undefined : ofText.get({ key, workspace, namespace, ...placeOfTarget(target) });
       return row === undefined ? null : itemOfRow(row);
     },
+    experience: (questId) => {
+      const row = ofQuest.get({ questId, workspace });
+      return row === undefined ? null : itemOfRow(row);
+    },
+    moveExperiences: (limit) =>
+      storage.transaction(() => {
+        const moved = misplaced.all({ workspace, namespace: experienceNamespace, limit }).map(itemOfRow);
+        for (const item of moved) {
+          imagesMoved.run({ id: item.id, namespace: experienceNamespace });
+          const image = { ...item, namespace: experienceNamespace };
+          writeImage(image, item);
+          index.put(image, deps.textOf(image));
+        }
+        return moved.length;
+      }),
     put: (id, image, derived = {}) => {
       storage.transaction(() => {
         const old = any(id);

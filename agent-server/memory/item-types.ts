@@ -188,6 +188,10 @@ export interface MemoryStore {
   counts(now: number): Record<MemoryTier, number>;
   /** The item of a target and namespace with the same text, ignoring case and white space; null without one. */
   same(of: { readonly target: MemoryTarget; readonly namespace: string; readonly content: string }): StoredItem | null;
+  /** The outcome of a task; null while it has none. */
+  experience(questId: string): StoredItem | null;
+  /** Moves outcomes of this workspace's tasks that an earlier version kept with their tasks to their own namespace; returns how many. */
+  moveExperiences(limit: number): number;
   /** Writes an image: inserts, replaces or (null) removes the item. */
   put(id: string, image: ItemImage | null, derived?: Partial<Derived>): void;
   derive(id: string, derived: Partial<Derived>): void;

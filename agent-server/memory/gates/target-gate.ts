@@ -1,3 +1,4 @@
+import { experienceNamespace } from "../../contract/memory.ts";
 import { type GateInput, refuse, type GateStep } from "./gate-step.ts";
 
 /** The second gate: who may change which blocks and tiers, how, and in which namespace. */
@@ -28,6 +29,12 @@ export function checkTarget(input: GateInput): GateStep {
       `Items of ${target} memory belong to a task or a workspace.`,
       "Omit the namespace.",
       "Use archival memory.",
+    );
+  if (namespace === experienceNamespace && (author.by === "agent" || target !== "episodic"))
+    return refuse(
+      "memory.namespace",
+      "The agent host alone writes the outcomes of tasks.",
+      "Use the namespace of this task, or workspace.",
     );
   if (author.by === "agent" && quest !== null && quest !== author.questId)
     return refuse("memory.namespace", "This namespace belongs to another task.", "Use the namespace of this task, or workspace.");

@@ -1,17 +1,18 @@
 import type { Episodes } from "../episodes.ts";
-import type { Timeline } from "../item-types.ts";
+import type { MemoryStore, Timeline } from "../item-types.ts";
 import type { JobResult, JobYield } from "./job-yield.ts";
 
-/** Messages per read. */
+/** Messages or items per read. */
 const page = 500;
 /** Messages are read from so long before the last run (ms), because a task may end long after they were written. */
 const overlap = 7 * 86_400_000;
 
 /** References the messages of tasks that ended since the last run, and writes missing or outdated summaries. */
 export async function summarizeEpisodic(
-  deps: { timeline: Timeline; episodes: Episodes; lastRun: () => number | null },
+  deps: { timeline: Timeline; episodes: Episodes; store: Pick<MemoryStore, "moveExperiences">; lastRun: () => number | null },
   jobYield: JobYield,
 ): Promise<JobResult> {
+  while (deps.store.moveExperiences(page) > 0) await jobYield.pause();
   const last = deps.lastRun();
   const quests = new Set<string>();
   let after = last === null ? 0 : Math.max(0, last - overlap);

@@ -15,6 +15,8 @@ export interface RequestReading {
   readonly intent: IntentResult;
   /** Estimated length of the user's own words. */
   readonly tokens: number;
+  /** Its first verb is one of planning, or makes a plan. Other words of planning may name what is to be changed ("add an option"). */
+  readonly asksForPlan: boolean;
   /** It asks for several actions in order. */
   readonly isMultiStep: boolean;
   /** It names an action whose damage is hard to undo. */
@@ -26,6 +28,9 @@ const interrogative =
 /** Questions that propose something. */
 const proposal =
   /^[^\p{L}]*(?:how about|what about|what if|why not|why don't|why do not|how hard|how long|wie wäre|warum nicht|et si|pourquoi pas|y si|por qué no|qué tal)(?![\p{L}])/iu;
+/** "Make a plan for …": a verb that makes something, and a plan as its object. */
+const planObject =
+  /^\W*(?:(?:please|bitte|can you|could you|would you|let's|por favor|then|now)\W+)*(?:(?:make|create|write(?: up)?|draft|prepare|draw up|put together|work out|develop|produce|give|erstelle?|mache?|schreibe?|entwickle|fais|crée|écris|prépare|élabore|haz|crea|escribe|prepara|fai|scrivi|faça|crie|escreva|создай|напиши|составь|сделай)\s+(?:\S+\s+){0,4}?(?:plans?|roadmap|strategy|outline|proposal|concept|approach|checklist|blueprint|design(?: doc)?|konzept|fahrplan|strategie|stratégie|estrategia|strategia|piano|plano|план)(?=\W*$|\s*[,.:;]|\s+(?:for|to|of|on|how|that|which|with|and|then|before|first|in|für|zum|zur|wie|um|und|pour|de|et|para|con|y|per|di|e|com|для|и)(?!\p{L}))|(?:请)?(?:做|写|制定|创建|作成)[^。，]{0,12}(?:计划|方案|計画))/iu;
 const risky =
   /\b(?:deploy\p{L}*|production|migrat\p{L}*|force[- ]push|rotat\p{L}* .{0,30}(?:key|secret|credential)s?|drop (?:the )?(?:table|database|schema)|rewrite history|payments?|produktion|veröffentlich\p{L}*|producción|despliega|déploie\p{L}*)(?![\p{L}])/iu;
 const listItem = /^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+\S/gmu;
@@ -52,6 +57,7 @@ export function readRequest(text: string): RequestReading {
     isQuestion: cues.isQuestion || cues.opens.question,
     intent: intentByRules(text),
     tokens: estimateTokens(cues.words),
+    asksForPlan: cues.opens.plan || planObject.test(cues.words),
     isMultiStep: stepsOf(bounded, cues.words) >= 3,
     isRisky: risky.test(cues.words),
   };

@@ -69,8 +69,8 @@ function uncertain({ intent: { intent }, tokens, isQuestion }: RequestReading): 
 }
 
 /** "Make a plan for …" begins with the verb of a request, but asks for a plan. */
-function actingIntent({ intent: { intent } }: RequestReading): Intent {
-  return intent === "PLAN_REQUEST" || intent === "MIXED_REQUEST" ? intent : "EXEC_REQUEST";
+function actingIntent({ intent: { intent }, asksForPlan }: RequestReading): Intent {
+  return asksForPlan && (intent === "PLAN_REQUEST" || intent === "MIXED_REQUEST") ? intent : "EXEC_REQUEST";
 }
 
 function routeOf(intent: Intent, reading: RequestReading): RequestRoute {

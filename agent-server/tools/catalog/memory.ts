@@ -40,7 +40,9 @@ export const TagsArgument = z.preprocess(
     .refine((tags) => tags.length <= 20, "at most 20"),
 );
 export const TiersArgument = z.preprocess(asList, z.array(MemoryTier));
-export const NamespaceArgument = z.string().refine((name) => Namespace.safeParse(name).success, "global, workspace or quest:<id>");
+export const NamespaceArgument = z
+  .string()
+  .refine((name) => Namespace.safeParse(name).success, "global, workspace, task_experience or quest:<id>");
 export const KindArgument = MemoryKind.extract(["fact", "preference", "rule", "decision", "note", "event"]);
 export const SelectorArgument = words(1, 4000);
 export const TextArgument = words(1, 20_000);

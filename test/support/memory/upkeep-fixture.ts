@@ -120,13 +120,13 @@ export function openUpkeepFixture(options: UpkeepOptions = {}) {
       );
     },
     items: (): StoredItem[] => store.all(0, 100_000),
-    /** Ids of what a search finds. */
-    found: (query: string): string[] =>
+    /** Ids of what a search finds, in all namespaces or in one. */
+    found: (query: string, namespace: string | null = null): string[] =>
       search
         .search({
           query,
           tiers: ["core", "working", "episodic", "archival"],
-          namespace: null,
+          namespace,
           tags: [],
           minConfidence: 0,
           limit: 50,

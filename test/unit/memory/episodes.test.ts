@@ -34,6 +34,7 @@ describe("a task that ended", () => {
     expect(ofKind("experience")).toMatchObject([
       {
         content: "Asked: user words 0 about the zeppelin\nDid: edit_file src/cart.ts.\nOutcome: done, after 8 seconds.",
+        namespace: "task_experience",
         provenance: { source: "system" },
         tags: ["done"],
         questId: "q1",
@@ -53,6 +54,34 @@ describe("a task that ended", () => {
       { content: expect.stringContaining("Outcome: failed") as string, version: 2, tags: ["failed"] },
     ]);
     expect(ofKind("message")).toHaveLength(3);
+  });
+
+  it("has its experience in one place with those of other tasks, also one that an earlier version kept with its task", () => {
+    talk();
+    fixture.episodes.questEnded(end);
+    const [item] = ofKind("experience");
+    if (item === undefined) throw new Error("There is no experience.");
+    const commit = fixture.commits.list({ limit: 1 }).items[0]?.id ?? "";
+    const { db } = fixture.storage;
+    db.prepare("UPDATE memory_items SET namespace = 'quest:q1' WHERE id = ?").run(item.id);
+    db.prepare("UPDATE memory_images SET after = json_set(after, '$.namespace', 'quest:q1') WHERE item_id = ?").run(item.id);
+    // An end before the move replaces it where it is.
+    fixture.episodes.questEnded({ ...end, outcome: "failed" });
+    expect(ofKind("experience")).toMatchObject([{ id: item.id, namespace: "quest:q1", tags: ["failed"] }]);
+    expect([fixture.store.moveExperiences(10), fixture.store.moveExperiences(10)]).toEqual([1, 0]);
+    expect(ofKind("experience")).toMatchObject([{ id: item.id, namespace: "task_experience", weight: item.weight, version: 2 }]);
+    expect(fixture.found("zeppelin", "task_experience")).toEqual([item.id]);
+    expect(fixture.found("zeppelin", "quest:q1").toSorted()).toEqual(["message-m1", "message-m2"]);
+    const last = fixture.commits.list({ limit: 1 }).items[0]?.id ?? "";
+    for (const commitId of [last, commit]) fixture.commits.rollback({ commitId, reason: "A test." }, owner, null);
+    expect(ofKind("experience")).toEqual([]);
+  });
+
+  it("leaves no experience behind when it is deleted", () => {
+    talk();
+    fixture.episodes.questEnded(end);
+    fixture.episodes.questDeleted("q1");
+    expect(ofKind("experience")).toEqual([]);
   });
 
   it("loses references to messages that were rolled back", () => {
@@ -150,7 +179,8 @@ describe("a task that was deleted", () => {
     fixture.episodes.questDeleted("q1");
 
     expect(fixture.items().filter(({ namespace }) => namespace === "quest:q1")).toEqual([]);
-    expect(fixture.items().filter(({ namespace }) => namespace === "quest:q2")).toHaveLength(3);
+    expect(fixture.items().filter(({ namespace }) => namespace === "quest:q2")).toHaveLength(2);
+    expect(ofKind("experience").map(({ questId }) => questId)).toEqual(["q2"]);
     expect(fixture.found("Node 22")).toHaveLength(1);
     const [receipt] = fixture.receipts("memory.quest_deleted");
     expect(receipt).toMatchObject({ outputs: { messages: 14, items: 3 } });

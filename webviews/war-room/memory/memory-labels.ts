@@ -1,14 +1,15 @@
 import { diffArrays } from "diff";
-import type {
-  CoreBlockName,
-  MemoryCommit,
-  MemoryDiff,
-  MemoryItem,
-  MemoryJobName,
-  MemoryKind,
-  MemoryTarget,
-  MemoryTier,
-  QuarantineEntry,
+import {
+  type CoreBlockName,
+  experienceNamespace,
+  type MemoryCommit,
+  type MemoryDiff,
+  type MemoryItem,
+  type MemoryJobName,
+  type MemoryKind,
+  type MemoryTarget,
+  type MemoryTier,
+  type QuarantineEntry,
 } from "../../../agent-server/contract/memory.ts";
 import type { StateProps } from "../../shared/components.tsx";
 import { t } from "../../shared/l10n.ts";
@@ -112,6 +113,7 @@ export function targetText(target: MemoryTarget): string {
 
 export function namespaceText(namespace: string): string {
   if (namespace === "global") return t("everywhere");
+  if (namespace === experienceNamespace) return t("outcomes of tasks");
   return namespace === "workspace" ? t("this workspace") : t("one task");
 }
 

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { MemoryTier, type SearchHit } from "../../../agent-server/contract/memory.ts";
+import { experienceNamespace, MemoryTier, type SearchHit } from "../../../agent-server/contract/memory.ts";
 import { RelativeTime } from "../../shared/components.tsx";
 import { formatNumber, formatPercent, t } from "../../shared/l10n.ts";
 import { Placeholder } from "../live-panel.tsx";
@@ -71,6 +71,7 @@ function Filters({ warRoom }: { warRoom: WarRoom }): JSX.Element {
             { value: "", text: t("All scopes") },
             { value: "global", text: t("Everywhere") },
             { value: "workspace", text: t("This workspace") },
+            { value: experienceNamespace, text: t("Outcomes of tasks") },
             ...quests,
           ]}
           onChange={(namespace) => change({ namespace })}
