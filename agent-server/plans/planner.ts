@@ -40,7 +40,7 @@ export async function makePlan(
   run.routing = null;
   let status: "success" | "failure" | "cancelled" = "cancelled";
   try {
-    tell(deps, run, instruction, planText(earlier), "Lancelot makes a plan. Nothing is changed until you approve it.");
+    tell(deps, run, instruction, planText(earlier), "Lancelot makes a plan first. Nothing is changed meanwhile.");
     let outcome = await runUntilEnd(runLoop, deps, run);
     if (outcome.status === "done" && !planning.isFinished()) {
       tell(

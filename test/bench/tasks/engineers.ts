@@ -6,9 +6,32 @@ import type { BenchTask, Edit, Engineer, PlayedCall } from "./types.ts";
 export function scriptOf(engineer: Engineer, task: BenchTask, lures: readonly PlayedCall[]): (request: SeenRequest) => Turn {
   const turns = turnsOf(engineer, task, lures);
   return ({ messages }) => {
-    const asked = messages.findIndex((message) => message.role === "user" && message.text.includes(task.request));
+    const toldBy = (words: readonly string[]) =>
+      messages.findLastIndex(({ role, text }) => role === "user" && words.some((word) => text.includes(word)));
+    const begun = toldBy(beginnings);
+    const asked = Math.max(toldBy([task.request]), begun);
+    if (engineer === "good" && toldBy([planning]) > begun) return { toolCalls: [planOf(task)] };
     const step = messages.slice(asked + 1).filter((message) => message.role === "assistant").length;
     return turns[Math.min(step, turns.length - 1)] ?? { text: "" };
+  };
+}
+
+/** What the host says to have a plan made, and to have the work begin after it. */
+const planning = "[Make a plan";
+const beginnings = ["[Step 1 of", "[No plan was made"];
+
+/** A plan of one step. The other engineers make none, and work without one then. */
+function planOf({ request, solution }: BenchTask): PlayedCall {
+  const kept = solution.filter(({ to }) => to !== null).map(({ path }) => `\`${path}\` exists`);
+  const step = {
+    title: "Make the change",
+    doneWhen: kept.length === 0 ? ["The request is met."] : kept.slice(0, 10),
+    actions: solution.map((edit) => ({ tool: callOf(edit).name, target: edit.path })).slice(0, 20),
+    ...(solution.length === 0 ? { whyNoActions: "Nothing is to be changed." } : {}),
+  };
+  return {
+    name: "propose_plan",
+    args: { goal: request.slice(0, 900), context: "The files that the request names.", steps: [step], doneWhen: ["The request is met."] },
   };
 }
 
