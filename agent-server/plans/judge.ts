@@ -37,6 +37,7 @@ export function createJudge(
           messages: [{ role: "user", content: [{ type: "text", text: redactor.text(data).text }] }],
           tools: [],
           lane: "fast",
+          temperature: 0.1,
           responseSchema: { name: "verdicts", schema: z.toJSONSchema(Verdicts) },
         },
         context,

@@ -117,7 +117,9 @@ it("plan mode changes nothing, offers only what looks, and ends with a plan that
   expect(await handlers["changes.list"]({ questId, limit: 10 }, call)).toMatchObject({ items: [] });
   await expect(Promise.resolve().then(() => handlers["plans.execute"]({ id: plan.id }, call))).rejects.toMatchObject({ code: "conflict" });
 
-  await handlers["plans.approve"]({ id: plan.id }, call);
+  const approve = (updatedAt: string) => Promise.resolve().then(() => handlers["plans.approve"]({ id: plan.id, updatedAt }, call));
+  await expect(approve(new Date(0).toISOString())).rejects.toMatchObject({ code: "conflict" });
+  await approve(plan.updatedAt);
   await handlers["plans.execute"]({ id: plan.id }, call);
   expect((await reaches(questId, "waiting", "failed")).waitingFor).toMatchObject({ kind: "review" });
   expect(await handlers["plans.get"]({ id: plan.id }, call)).toMatchObject({
