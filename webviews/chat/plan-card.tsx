@@ -47,6 +47,25 @@ function Inline({ text }: { text: string }): JSX.Element {
   );
 }
 
+function actionText(tool: string, target: string): string {
+  switch (tool) {
+    case "write_file":
+      return t("Write {0}", target);
+    case "edit_file":
+      return t("Edit {0}", target);
+    case "delete_file":
+      return t("Delete {0}", target);
+    case "run_command":
+      return t("Run {0}", `\`${target}\``);
+    case "git_commit":
+      return t("Commit: {0}", target);
+    case "git_push":
+      return t("Push to {0}", target);
+    default:
+      return `\`${tool}\` ${target}`;
+  }
+}
+
 function StepView({ step }: { step: PlannedStep }): JSX.Element {
   return (
     <li>
@@ -64,7 +83,7 @@ function StepView({ step }: { step: PlannedStep }): JSX.Element {
       <ul class="plan-facts">
         {step.actions.map(({ tool, target }, index) => (
           <li key={index}>
-            <code>{tool}</code> {target}
+            <Inline text={actionText(tool, target)} />
           </li>
         ))}
         {step.checks.map(({ target, verdict, rules }, index) => (
