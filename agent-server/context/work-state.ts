@@ -8,8 +8,8 @@ import { describeWorkState, type Problem, type WorkState } from "./describe-work
 /** The origin of the description in its data fence. */
 export const workStateSource = "the user's editor and repository";
 
-/** How long (ms) the editor may take to answer. */
-const editorTimeoutMs = 2_000;
+/** How long (ms) git and each answer of the editor may take: the state is not worth a longer wait, as in a very large repository. */
+const timeoutMs = 2_000;
 /** Files whose problems are read: those that the task changed, and the open ones. */
 const maxTouched = 20;
 
@@ -54,7 +54,7 @@ export function createWorkState({ workspace, askEditor, governance, ledger, sani
   }
 
   async function readGit(folder: string, signal: AbortSignal): Promise<RepositorySummary | null> {
-    return summarizeRepository(folder, signal).catch((error: unknown) => {
+    return summarizeRepository(folder, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])).catch((error: unknown) => {
       if (!signal.aborted) log("the state of the repository was not read", error);
       return null;
     });
@@ -120,7 +120,7 @@ export function createWorkState({ workspace, askEditor, governance, ledger, sani
 /** The answer of the editor; null when it has none, or none in time. */
 async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), editorTimeoutMs);
+  const timer = setTimeout(() => late.resolve(null), timeoutMs);
   try {
     return await Promise.race([asked, late.promise]);
   } catch {

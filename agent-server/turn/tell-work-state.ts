@@ -1,5 +1,5 @@
 import { workStateSource } from "../context/context.ts";
-import type { Run, StoredMessage, TurnDeps } from "../quests/quests.ts";
+import type { QuestStore, Run, TurnDeps } from "../quests/quests.ts";
 
 /** Changes of the task that are looked at for the files it touched. */
 const maxChanges = 100;
@@ -34,7 +34,7 @@ export async function tellWorkState(deps: TurnDeps, run: Run): Promise<void> {
 }
 
 /** The newest message of the user that no answer follows; undefined for none. Messages of the host contain no text of the user. */
-function newestRequest(messages: readonly StoredMessage[]): StoredMessage | undefined {
+function newestRequest(messages: ReturnType<QuestStore["messages"]>): (typeof messages)[number] | undefined {
   const answered = messages.findLastIndex(({ turn }) => turn?.kind === "assistant");
   return messages
     .slice(answered + 1)

@@ -3,9 +3,6 @@ import { findRepository, operationInProgress } from "./git-repository.ts";
 import { nameInTree } from "./git-work-tree.ts";
 import { shortHash } from "./git-head.ts";
 
-/** How long (ms) git may take: the summary is not worth a wait in a large repository. */
-const timeoutMs = 5_000;
-
 /** The state of the repository of a workspace. Files are counted in the workspace only; a new folder counts as one. */
 export interface RepositorySummary {
   /** As git stores it: a name that the repository chose. Null on a detached head. */
@@ -24,12 +21,12 @@ export interface RepositorySummary {
 
 /**
  * Summarizes the repository of a workspace without writing to it; null when there is none.
- * @throws LancelotError `unavailable`, `denied` (a repository outside the workspace), `too_large`, `cancelled` (also when git takes too long).
+ * @throws LancelotError `unavailable`, `denied` (a repository outside the workspace), `too_large`, `cancelled`.
  */
 export async function summarizeRepository(workspace: string, signal: AbortSignal): Promise<RepositorySummary | null> {
   const repository = findRepository(workspace);
   if (repository === null) return null;
-  const git = await gitOf(repository, workspace, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  const git = await gitOf(repository, workspace, signal);
   const options = ["--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"];
   const text = await git.run("status", options, [nameInTree(git, workspace)]);
   return { ...parseStatus(text), operation: operationInProgress(repository) };

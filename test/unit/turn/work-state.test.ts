@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { WorkStateReader } from "../../../agent-server/context/context.ts";
+import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
-import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+import { type Answer, calls, fails, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
 const open: { close(): Promise<void> }[] = [];
@@ -18,6 +19,8 @@ afterEach(async () => {
 function start(script: Answer[], state: { readonly absent?: boolean } = {}) {
   const reads: Parameters<WorkStateReader["read"]>[0][] = [];
   const recorded = recordingTools({ read_file: { tier: "T0", effect: () => ({ text: "text" }) } });
+  const ends: ReturnType<typeof recorded.tools.background.takeEnds> = [];
+  recorded.tools.background.takeEnds = () => ends.splice(0);
   const scripted = scriptedModels(script);
   const workState: WorkStateReader = {
     read(request) {
@@ -28,7 +31,7 @@ function start(script: Answer[], state: { readonly absent?: boolean } = {}) {
   };
   const host = openHost(folders, scripted.models, recorded.tools, { workState });
   open.push(host);
-  return { ...host, scripted, reads };
+  return { ...host, scripted, reads, ends };
 }
 
 const prefixes = (requests: readonly { messages: readonly unknown[] }[]): string[] =>
@@ -48,6 +51,25 @@ describe("what the editor and the repository show", () => {
     const at = texts.findIndex((text) => text.includes("state 1"));
     expect(texts[at]).toMatch(/^\[data [0-9a-f]{16} from [^\]]*override\.previous[^\]]*\]\n.*\n\[end [0-9a-f]{16}\]$/);
     expect(texts.findIndex((text) => text.startsWith("Look."))).toBe(at + 1);
+  });
+
+  it("stays with the words of the user when the host adds a message of its own", async () => {
+    const { orchestrator, reaches, scripted, reads, ends } = start([says("Done.")]);
+    ends.push({ id: "bg-1", state: "ended with exit code 3", output: "" });
+    const { questId } = orchestrator.send({ text: "Look." });
+    await reaches(questId, "done");
+    expect(reads).toHaveLength(1);
+    expect(prefixes(scripted.requests)[0]).toMatch(/state 1.*Look\..*bg-1/);
+  });
+
+  it("is not read again when a task goes on after its model failed", async () => {
+    const { orchestrator, reaches, scripted, reads } = start([fails(new LancelotError("unavailable", "Gone.")), says("Done.")]);
+    const { questId } = orchestrator.send({ text: "Look." });
+    await reaches(questId, "failed");
+    orchestrator.resume(questId);
+    await reaches(questId, "done");
+    expect(reads).toHaveLength(1);
+    expect(prefixes(scripted.requests).filter((sent) => sent.split("state 1").length === 2)).toHaveLength(scripted.requests.length);
   });
 
   it("leaves the earlier prompt unchanged, byte for byte", async () => {
