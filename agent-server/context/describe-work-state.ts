@@ -46,7 +46,8 @@ export function describeWorkState({ git, editors, moreEditors, selection, proble
   ];
   if (lines.length === 0) return null;
   const state = `When the user sent this message:\n${lines.map((line) => `- ${line}`).join("\n")}`;
-  return selection?.text == null ? state : `${state}\n${fence("The selected text", selection.text)}`;
+  const text = selection?.text ?? null;
+  return text === null ? state : `${state}\n${fence("The selected text", text)}`;
 }
 
 function describeRepository({ branch, commit, upstream, staged, changed, untracked, conflicts, operation }: RepositorySummary): string {

@@ -47,7 +47,7 @@ export function transcript(messages: readonly StoredMessage[], outputCharacters:
           ? []
           : turn.content.flatMap((item) =>
               item.type === "text" && item.text.trim() !== ""
-                ? [`${"attached" in item && item.attached === true ? "Attached" : speaker}: ${shorten(item.text.trim(), outputCharacters)}`]
+                ? [`${"attached" in item && item.attached ? "Attached" : speaker}: ${shorten(item.text.trim(), outputCharacters)}`]
                 : [],
             );
       const calls = message.parts.flatMap((part) =>
