@@ -28,6 +28,12 @@ function start(script: Answer[], { isEnabled = true, askIntent }: { isEnabled?: 
         planned.push(thenRun);
         await runLoop(deps, run, conclude);
       },
+      store: {
+        get: () => {
+          throw new LancelotError("not_found", "There is no plan.");
+        },
+        runningOf: () => null,
+      },
       isEnabled: () => isEnabled,
       askIntent: (deps, text, context) => {
         asked.push(text);
