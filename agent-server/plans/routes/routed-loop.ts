@@ -17,7 +17,7 @@ export interface RoutedLoopDeps {
 
 /**
  * The loop of a run by the route of the message that started it (requirements A1, A2). A run that continues (a resume, a finished
- * review) keeps the route of its last message; nothing is classified again.
+ * review) keeps the route of its last message; that is decided only if the run before ended before it was.
  */
 export function createRoutedLoop({ runLoop, planLoop, store, isEnabled, askIntent }: RoutedLoopDeps): RunLoop {
   return async (deps, run, conclude) => {
@@ -50,20 +50,30 @@ function isPlanned({ store }: TurnDeps, run: Run, plans: RoutedLoopDeps["store"]
   );
 }
 
+/** False while a run may have ended before the route of its message was decided, such as one that waited in the queue. */
+function hasAnswer(messages: ReturnType<TurnDeps["store"]["messages"]>): boolean {
+  return messages.some(
+    ({ message }) => message.role === "assistant" && message.parts.some(({ type }) => type === "text" || type === "tool"),
+  );
+}
+
 async function routeOf(deps: TurnDeps, run: Run, askIntent: AskIntent): Promise<RouteName> {
   const { store } = deps;
-  const stored = store.messages(run.questId).findLast(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  const messages = store.messages(run.questId);
+  const at = messages.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  const stored = messages[at];
   if (stored?.turn?.kind !== "user") return "loop";
-  if (run.startMessageId === null) return stored.turn.route ?? "loop";
+  const { route } = stored.turn;
+  if (run.startMessageId === null && (route !== undefined || hasAnswer(messages.slice(at + 1)))) return route ?? "loop";
   try {
-    const { route } = await decide(deps, run, stored.message, askIntent);
+    const decided = await decide(deps, run, stored.message, askIntent);
     // It may have been changed or removed while a model was asked.
     const now = store.message(stored.message.id);
-    if (now?.turn?.kind === "user" && route !== "loop") {
+    if (now?.turn?.kind === "user" && decided.route !== "loop") {
       await deps.ledger.ready(run.controller.signal);
-      store.keepTurn(stored.message.id, { ...now.turn, route });
+      store.keepTurn(stored.message.id, { ...now.turn, route: decided.route });
     }
-    return route;
+    return decided.route;
   } catch (error) {
     run.controller.signal.throwIfAborted();
     // The loop itself reports what is broken, such as a locked database.
