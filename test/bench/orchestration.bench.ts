@@ -67,6 +67,8 @@ async function costOf(task: PlayedTask, on: readonly Flag[]): Promise<Cost> {
     const env = Object.fromEntries(flags.map((flag) => [`FEATURE_${flag}`, String(on.includes(flag))]));
     const host = await openHostProcess({ ...place, env });
     try {
+      // The prompt says what the host has found out about its sandbox, so that is awaited.
+      await host.call("tools.doctor", {});
       const solution = task.writes.map(({ path, content }) => ({ path, from: null, to: content }));
       const { quest } = await runAsOwner(host, { request: task.request, approves: "T1", acceptsCautioned: true, solution });
       const { inputTokens, outputTokens } = quest.usage;

@@ -30,7 +30,7 @@ export function playTasks(tasks: () => readonly PlayedTask[]): Script {
       case "reasoning":
         return { thinking: "What could go wrong here?", text: JSON.stringify(thoughtOf(task)) };
       case "plan":
-        return { toolCalls: [{ name: "propose_plan", args: planOf(task) }] };
+        return readsFirst(task, calledIn(request.messages)) ?? { toolCalls: [{ name: "propose_plan", args: planOf(task) }] };
       case "work":
         return work(task, request);
     }
@@ -65,7 +65,7 @@ function work(task: PlayedTask, { messages, tools }: SeenRequest): Turn {
   const step = messages.findLastIndex(({ role, text: said }) => role === "user" && said.includes("of the approved plan: "));
   const from = step < 0 ? messages.findLastIndex(({ role, text: said }) => role === "user" && said.includes(task.request)) : step;
   const since = messages.slice(from + 1);
-  const called = new Set(since.flatMap(({ toolCalls }) => toolCalls.map(({ name, args }) => `${name} ${pathIn(args)}`)));
+  const called = calledIn(since);
   const title = /of the approved plan: (.*)/.exec(messages[step]?.text ?? "")?.[1];
   if (title !== undefined) {
     const wanted = task.writes.find(({ path }) => title.includes(path));
@@ -73,12 +73,22 @@ function work(task: PlayedTask, { messages, tools }: SeenRequest): Turn {
   }
   const said = since.filter(({ role }) => role === "assistant").map((message) => message.text);
   if (task.announces !== undefined && !said.some((one) => one.includes(announcement))) return { text: task.announces };
-  if (task.reads !== undefined && !called.has(`read_file ${task.reads}`))
-    return { toolCalls: [{ name: "read_file", args: { path: task.reads } }] };
+  const read = readsFirst(task, called);
+  if (read !== null) return read;
   const next = task.writes.find(({ path }) => !called.has(`write_file ${path}`));
   if (next !== undefined) return write(next);
   if (said.some((one) => one.includes(task.answer))) return { text: "I keep to what you accepted." };
   return answer(task, tools);
+}
+
+/** The tools that were called, with their paths. */
+function calledIn(messages: SeenRequest["messages"]): Set<string> {
+  return new Set(messages.flatMap(({ toolCalls }) => toolCalls.map(({ name, args }) => `${name} ${pathIn(args)}`)));
+}
+
+function readsFirst({ reads: path }: PlayedTask, called: ReadonlySet<string>): Turn | null {
+  if (path === undefined || called.has(`read_file ${path}`)) return null;
+  return { toolCalls: [{ name: "read_file", args: { path } }] };
 }
 
 const write = (args: { path: string; content: string }): Turn => ({ toolCalls: [{ name: "write_file", args }] });
