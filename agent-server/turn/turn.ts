@@ -159,12 +159,12 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
   signal.throwIfAborted();
   const name = `${active.provider}/${active.model}`;
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
-  if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
-  if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
   // A small window has no room for it.
   if (!active.small) await tellWorkState(deps, run);
   await deps.reason?.(deps, run, route);
   signal.throwIfAborted();
+  if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
+  if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",
