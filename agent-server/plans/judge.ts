@@ -13,7 +13,7 @@ const system =
 
 /** Asks the fast model about criteria that nothing can check. It sees the evidence, and text of files and commands only as data. */
 export function createJudge(
-  { models, store, redactor, log }: Pick<TurnDeps, "models" | "store" | "redactor" | "log">,
+  { models, store, ledger, redactor, log }: Pick<TurnDeps, "models" | "store" | "ledger" | "redactor" | "log">,
   of: {
     step: PlannedStep;
     lastAnswer: string;
@@ -46,6 +46,7 @@ export function createJudge(
       let text = "";
       for await (const event of events) {
         if (event.type !== "done") continue;
+        await ledger.ready(context.signal);
         store.patch(context.questId, { usage: addUsage(store.quest(context.questId).usage, event.usage) });
         text = event.content.map((part) => (part.type === "text" ? part.text : "")).join("");
       }
