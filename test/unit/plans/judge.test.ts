@@ -13,10 +13,9 @@ function judgeThat(answers: string) {
         async *stream(request: ModelRequest): AsyncGenerator<ModelEvent> {
           requests.push(request);
           yield {
-            type: "done",
-            content: [{ type: "text", text: answers }],
-            usage: { ...used, inputTokens: 7, outputTokens: 1 },
-          } as ModelEvent;
+            ...{ type: "done", stop: "end", malformed: [], content: [{ type: "text", text: answers }] },
+            usage: { inputTokens: 7, outputTokens: 1, cachedInputTokens: 0, reasoningTokens: 0, cacheWriteTokens: 0, toolTokens: 0 },
+          };
         },
       },
       ledger: { ready: () => Promise.resolve() },
