@@ -115,7 +115,7 @@ it("a plan is made and its steps take effect once, whichever step the host stops
       const receipts = second.ledger.search({ query: "plan.step", status: "success", limit: 50 }).items;
       const steps = receipts.filter(({ actionName }) => actionName === "plan.step").map(({ inputs }) => inputs["step"]);
       await second.close();
-      expect(steps.toSorted(), `step ${String(index)}`).toEqual(proposal.steps.map(({ title }) => title));
+      expect(steps.toReversed(), `step ${String(index)}`).toEqual(proposal.steps.map(({ title }) => title));
       expect([status, after], `step ${String(index)}`).toEqual(["done", paths]);
       expect(plans, `step ${String(index)}`).toMatchObject([{ status: "done", planSteps: paths.map(() => ({ status: "done" })) }]);
       expect(Math.max(...plans.flatMap(({ planSteps }) => planSteps.map(({ attempts }) => attempts)))).toBeLessThanOrEqual(2);
