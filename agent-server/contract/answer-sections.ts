@@ -99,7 +99,8 @@ function headingOf(line: string): Heading | null {
 /** A line of its own that is underlined with `===` or `---`. */
 function underlinedHeading(lines: readonly string[], index: number): Heading | null {
   const { column, rest } = indentOf(lines[index] ?? "");
-  if (column > 3 || rest.trim() === "" || /^[>|#=]/.test(rest) || listMarker(rest) !== null || (lines[index - 1] ?? "").trim() !== "") return null;
+  if (column > 3 || rest.trim() === "" || /^[>|#=]/.test(rest) || listMarker(rest) !== null || (lines[index - 1] ?? "").trim() !== "")
+    return null;
   const below = indentOf(lines[index + 1] ?? "");
   const mark = below.rest.charAt(0);
   if (below.column > 3 || (mark !== "=" && mark !== "-") || trimEnd(below.rest.trim(), mark) !== "") return null;

@@ -33,6 +33,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
+import { answerText, sampleArtifact, sampleArtifacts } from "./artifact-samples.ts";
 import { samplePlan } from "./plan-samples.ts";
 import {
   emptyMemoryAnswers,
@@ -260,6 +261,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "router.stats": sampleRouterStats(),
     "models.servers": { items: [sampleServer(), brokenServer] },
     ...memoryAnswers,
+    "artifacts.list": { items: sampleArtifacts },
     "tools.providers": { items: sampleProviders },
     "tools.route": sampleRoute(),
     "tools.sandbox": sampleSandbox(),
@@ -465,6 +467,20 @@ export const states: readonly ViewState[] = [
       [question, sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "plan", planId: "plan-1" }] })],
       { "plans.get": samplePlan() },
     ),
+  }),
+  chat("chat-answer-sections", {
+    answers: questAnswers(sampleQuest(), [
+      question,
+      sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerText }] }),
+    ]),
+  }),
+  fixture("war-room-artifacts", "artifacts"),
+  fixture("war-room-artifacts-opened", "artifacts", {
+    shows: [{ type: "show", tab: "artifacts", artifact: { questId: "quest-1", id: sampleArtifact().id } }],
+  }),
+  fixture("war-room-artifacts-empty", "artifacts", { answers: answersWith({ "artifacts.list": { items: [] } }) }),
+  fixture("war-room-artifacts-failed", "artifacts", {
+    errors: { "artifacts.list": { code: "internal", message: "The artifacts could not be read." } },
   }),
   chat(
     "chat-checked-answer",

@@ -56,11 +56,17 @@ describe("the sections of an answer", () => {
     ["- one\n  - ~~~\n    ## Risks\n    ~~~"],
     ["```\n    ```\n## Risks\n```"],
   ])("finds none in %j", (text) => {
-    expect(splitAnswer(said + text)).toEqual({ pieces: [{ title: null, text: said + text }], chat: said + text, sections: [], definitions: "" });
+    expect(splitAnswer(said + text)).toEqual({
+      pieces: [{ title: null, text: said + text }],
+      chat: said + text,
+      sections: [],
+      definitions: "",
+    });
   });
 
   it("ends a section before the next heading of the same or a higher level", () => {
-    const text = "Hello.\n## Risks\none\n### Details\ntwo\n#### Context\nthree\n## Result\nfour\n### Estimate\n1 h\n# End\nfive\nNext\n====\nsix\n";
+    const text =
+      "Hello.\n## Risks\none\n### Details\ntwo\n#### Context\nthree\n## Result\nfour\n### Estimate\n1 h\n# End\nfive\nNext\n====\nsix\n";
     expect(splitAnswer(text)).toMatchObject({
       chat: "Hello.\n## Result\nfour\n# End\nfive\nNext\n====\nsix\n",
       sections: [
@@ -103,7 +109,22 @@ describe("the sections of an answer", () => {
 
   const line = fc.oneof(
     fc.constantFrom(
-      ...["## Risks", "# Context", "### Estimate:", "## Result", "```", "````md", "~~~", "  ```", "- ```", "    ~~~", "> ## Risks", "---", "===", ""],
+      ...[
+        "## Risks",
+        "# Context",
+        "### Estimate:",
+        "## Result",
+        "```",
+        "````md",
+        "~~~",
+        "  ```",
+        "- ```",
+        "    ~~~",
+        "> ## Risks",
+        "---",
+        "===",
+        "",
+      ],
       ...["Text", "| a | b |", "\ud800", "1. item", "   code", "\t# Risks"],
     ),
     fc.string(),
@@ -123,13 +144,21 @@ describe("the sections of an answer", () => {
   });
 
   it("never cuts a code block", () => {
-    const fenced = fc.tuple(fc.constantFrom("```", "~~~", "`````"), fc.array(fc.constantFrom("## Risks", "code", "# Context", "", "  ## Estimate")));
+    const fenced = fc.tuple(
+      fc.constantFrom("```", "~~~", "`````"),
+      fc.array(fc.constantFrom("## Risks", "code", "# Context", "", "  ## Estimate")),
+    );
     fc.assert(
-      fc.property(answer.filter((text) => !/[`~]/.test(text)), fenced, answer, (before, [mark, code], after) => {
-        const block = `${mark}\n${code.join("\n")}\n${mark}\n`;
-        const { pieces } = splitAnswer(`${before}\n\n${block}${after}`);
-        expect(pieces.filter((piece) => piece.text.includes(block)).length).toBeGreaterThan(0);
-      }),
+      fc.property(
+        answer.filter((text) => !/[`~]/.test(text)),
+        fenced,
+        answer,
+        (before, [mark, code], after) => {
+          const block = `${mark}\n${code.join("\n")}\n${mark}\n`;
+          const { pieces } = splitAnswer(`${before}\n\n${block}${after}`);
+          expect(pieces.filter((piece) => piece.text.includes(block)).length).toBeGreaterThan(0);
+        },
+      ),
     );
   });
 });
