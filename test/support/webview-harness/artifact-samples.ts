@@ -13,7 +13,7 @@ export const risksText = `## Risks
 | one line | \`9.99\` | \`9.99\` |
 `;
 
-export const answerText = `The total now includes the discount of each line. All tests pass.
+export const answerWithSections = `The total now includes the discount of each line. All tests pass.
 
 ${risksText}
 ## Test Plan

@@ -33,7 +33,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
-import { answerText, sampleArtifact, sampleArtifacts } from "./artifact-samples.ts";
+import { answerWithSections, sampleArtifact, sampleArtifacts } from "./artifact-samples.ts";
 import { samplePlan } from "./plan-samples.ts";
 import {
   emptyMemoryAnswers,
@@ -471,7 +471,7 @@ export const states: readonly ViewState[] = [
   chat("chat-answer-sections", {
     answers: questAnswers(sampleQuest(), [
       question,
-      sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerText }] }),
+      sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerWithSections }] }),
     ]),
   }),
   fixture("war-room-artifacts", "artifacts"),

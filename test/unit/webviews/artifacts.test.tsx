@@ -16,7 +16,7 @@ import { emptyWarRoom, SavedWarRoom } from "../../../webviews/war-room/war-room-
 import { buttonIn, fieldIn, settle, startChat } from "../../support/chat-page.ts";
 import { createFakeView, type FakeView } from "../../support/fake-view.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
-import { answerText, sampleArtifact, sampleArtifacts } from "../../support/webview-harness/artifact-samples.ts";
+import { answerWithSections, sampleArtifact, sampleArtifacts } from "../../support/webview-harness/artifact-samples.ts";
 import { sampleMessage, sampleNow, sampleQuest, sampleTool } from "../../support/webview-harness/samples.ts";
 
 // They want a browser; the real ones are drawn in test/integration/webviews.test.ts.
@@ -43,7 +43,7 @@ const find = (testId: string): Element | null => root.querySelector(`[data-testi
 
 describe("an answer in the chat", () => {
   async function draw(patch: Partial<Message>) {
-    const message = sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerText }], ...patch });
+    const message = sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerWithSections }], ...patch });
     const { chat, view } = await startChat();
     const shown = signal(message);
     void act(() => render(<MessageView message={shown} chat={chat} />, root));
@@ -77,7 +77,7 @@ describe("an answer in the chat", () => {
   });
 
   it.each([
-    ["a message that calls a tool", { parts: [{ type: "text", text: answerText }, sampleTool()] }],
+    ["a message that calls a tool", { parts: [{ type: "text", text: answerWithSections }, sampleTool()] }],
     ["an answer of verbose sections only", { parts: [{ type: "text", text: "## Risks\n\nOne.\n\n## Test Plan\n\nTwo.\n" }] }],
   ] satisfies [string, Partial<Message>][])("leaves %s whole", async (_, patch) => {
     await draw(patch);
@@ -87,7 +87,7 @@ describe("an answer in the chat", () => {
 
   it("leaves the user's own words alone", async () => {
     await draw({ role: "user" });
-    expect(root.querySelector(".own-text")?.textContent).toBe(answerText);
+    expect(root.querySelector(".own-text")?.textContent).toBe(answerWithSections);
     expect(find("open-artifacts")).toBeNull();
   });
 
@@ -118,7 +118,7 @@ describe("the Artifacts panel", () => {
   const rows = (): Element[] => [...root.querySelectorAll('[role="option"]')];
   const asked = (): unknown[] => view.posted.filter(({ method }) => method === "artifacts.list").map(({ params }) => params);
   const pressKey = (key: string): void =>
-    void act(() => root.querySelector('[role="listbox"]')?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+    void act(() => void root.querySelector('[role="listbox"]')?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
 
   it("lists artifacts of all kinds, and opens one with its task", async () => {
     await open();
