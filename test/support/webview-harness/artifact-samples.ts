@@ -47,7 +47,11 @@ export const sampleArtifacts: readonly Artifact[] = [
   },
   {
     ...{ id: "reasoning:message-9:0", questId: "quest-2", questTitle: "Move the shop to the new payment service", kind: "reasoning" },
-    ...{ title: "Replace the client behind its interface", text: "Replace the client behind its interface\n\n## Risks\n\n- Refunds", at: at(9_000) },
+    ...{
+      title: "Replace the client behind its interface",
+      text: "Replace the client behind its interface\n\n## Risks\n\n- Refunds",
+      at: at(9_000),
+    },
     messageId: "message-9",
   },
 ];

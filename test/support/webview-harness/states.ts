@@ -477,6 +477,7 @@ export const states: readonly ViewState[] = [
   fixture("war-room-artifacts", "artifacts"),
   fixture("war-room-artifacts-opened", "artifacts", {
     shows: [{ type: "show", tab: "artifacts", artifact: { questId: "quest-1", id: sampleArtifact().id } }],
+    answers: answersWith({ "artifacts.list": { items: sampleArtifacts.filter(({ questId }) => questId === "quest-1") } }),
   }),
   fixture("war-room-artifacts-empty", "artifacts", { answers: answersWith({ "artifacts.list": { items: [] } }) }),
   fixture("war-room-artifacts-failed", "artifacts", {

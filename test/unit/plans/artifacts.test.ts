@@ -144,7 +144,12 @@ describe("the artifacts of tasks", () => {
     const { items, sizes } = await all({ limit });
     expect(items).toEqual(whole.items);
     expect(new Set(items.map(({ id }) => id)).size).toBe(32);
-    expect(items.map(({ at }) => at)).toEqual(items.map(({ at }) => at).toSorted().toReversed());
+    expect(items.map(({ at }) => at)).toEqual(
+      items
+        .map(({ at }) => at)
+        .toSorted()
+        .toReversed(),
+    );
     expect(sizes).toEqual([...Array.from({ length: Math.ceil(32 / limit) - 1 }, () => limit), 32 - limit * (Math.ceil(32 / limit) - 1)]);
   });
 

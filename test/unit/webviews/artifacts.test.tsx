@@ -43,7 +43,13 @@ const find = (testId: string): Element | null => root.querySelector(`[data-testi
 
 describe("an answer in the chat", () => {
   async function draw(patch: Partial<Message>) {
-    const message = sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerWithSections }], ...patch });
+    const message = sampleMessage({
+      id: "message-2",
+      seq: 1,
+      role: "assistant",
+      parts: [{ type: "text", text: answerWithSections }],
+      ...patch,
+    });
     const { chat, view } = await startChat();
     const shown = signal(message);
     void act(() => render(<MessageView message={shown} chat={chat} />, root));
@@ -101,7 +107,10 @@ describe("the Artifacts panel", () => {
   let view: FakeView;
   let warRoom: WarRoom;
 
-  async function open(list: (params: Record<string, unknown>) => unknown = () => ({ items: sampleArtifacts }), show: object = {}): Promise<void> {
+  async function open(
+    list: (params: Record<string, unknown>) => unknown = () => ({ items: sampleArtifacts }),
+    show: object = {},
+  ): Promise<void> {
     view = createFakeView();
     now.value = sampleNow;
     const answers = { "quests.list": { items: [sampleQuest()] }, "approvals.list": { items: [] }, "changes.list": { items: [] } };

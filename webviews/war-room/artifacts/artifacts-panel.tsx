@@ -38,7 +38,7 @@ function Row({ artifact }: { artifact: Artifact }): JSX.Element {
       </span>
       <span class="quiet memory-row-facts">
         {planStatus !== undefined && <span>{planState(planStatus).text}</span>}
-        <span>{questTitle}</span>
+        <span class="ellipsis">{questTitle}</span>
         <RelativeTime at={at} />
       </span>
     </div>
@@ -132,26 +132,28 @@ export function ArtifactsPanel({ warRoom }: { warRoom: WarRoom }): JSX.Element {
     </p>
   );
   return (
-    <ListWithDetail
-      id="artifact"
-      label={t("Artifacts, newest first")}
-      pages={list}
-      filterKey={JSON.stringify(filters.value)}
-      keyOf={({ id }) => id}
-      rowHeight={rowHeight}
-      row={(item) => <Row artifact={item} />}
-      selected={selected}
-      empty={<Empty filtered={JSON.stringify(filters.value) !== JSON.stringify(noArtifactFilters)} />}
-      countText={(n) => count(n, "{0} artifact", "{0} artifacts")}
-      before={<Filters warRoom={warRoom} />}
-      detail={
-        selected.value === null
-          ? null
-          : {
-              heading: artifact?.title ?? t("Artifact"),
-              body: artifact === null ? missing : <Detail key={artifact.id} warRoom={warRoom} artifact={artifact} />,
-            }
-      }
-    />
+    <div class="artifacts receipts">
+      <ListWithDetail
+        id="artifact"
+        label={t("Artifacts, newest first")}
+        pages={list}
+        filterKey={JSON.stringify(filters.value)}
+        keyOf={({ id }) => id}
+        rowHeight={rowHeight}
+        row={(item) => <Row artifact={item} />}
+        selected={selected}
+        empty={<Empty filtered={JSON.stringify(filters.value) !== JSON.stringify(noArtifactFilters)} />}
+        countText={(n) => count(n, "{0} artifact", "{0} artifacts")}
+        before={<Filters warRoom={warRoom} />}
+        detail={
+          selected.value === null
+            ? null
+            : {
+                heading: artifact?.title ?? t("Artifact"),
+                body: artifact === null ? missing : <Detail key={artifact.id} warRoom={warRoom} artifact={artifact} />,
+              }
+        }
+      />
+    </div>
   );
 }
