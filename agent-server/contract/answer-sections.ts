@@ -110,7 +110,7 @@ function underlinedHeading(lines: readonly string[], index: number): Heading | n
 /** A heading without the marks of emphasis and code, closing marks, numbering, icons, and a colon at its end. */
 function titleOf(text: string): string {
   const plain = trimEnd(text.trim(), "#").replaceAll(/[*_`~]/g, "");
-  const letters = [...plain];
+  const letters = Array.from(plain);
   const isLetter = (letter: string): boolean => /\p{L}/u.test(letter);
   return letters.slice(letters.findIndex(isLetter), letters.findLastIndex(isLetter) + 1).join("");
 }

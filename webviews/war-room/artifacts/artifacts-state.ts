@@ -50,9 +50,12 @@ export function createArtifactsState(bridge: Bridge, store: Pick<Store, "generat
     ...{ bridge, store, shown: visible, keyOf: ({ id }) => id },
     topics: ["quest", "questDeleted", "messagesRemoved", "plan"],
     async read(cursor, abort) {
+      // Only while the artifact of the link is selected.
+      const linked = selected.peek() === wanted ? wanted : null;
+      const isMissing = ({ items, nextCursor }: Page<Artifact>): boolean =>
+        linked !== null && nextCursor !== undefined && items.every(({ id }) => id !== linked);
       let page = await readPage(cursor, abort);
-      for (let read = 1; wanted !== null && read < maxPagesToSelected; read += 1) {
-        if (page.nextCursor === undefined || page.items.some(({ id }) => id === wanted)) break;
+      for (let read = 1; read < maxPagesToSelected && isMissing(page); read += 1) {
         const more = await readPage(page.nextCursor, abort);
         page = { ...more, items: [...page.items, ...more.items] };
       }
