@@ -7,7 +7,7 @@ import { createClockNotice } from "./host-clock.ts";
 import { createConfigFiles } from "./host-config.ts";
 import { defaultMaxRunningTasks } from "./contract/running-tasks.ts";
 import { createFlags, createSafeMode, createSleep, flagDoctorLines, flagsMigrations } from "./flags/flags.ts";
-import { estimateTokens } from "./context/context.ts";
+import { createWorkState, estimateTokens } from "./context/context.ts";
 import { createGovernance, governanceMigrations } from "./governance/governance.ts";
 import { createMemory, memoryMigrations, startMaintenance } from "./memory/memory.ts";
 import { createModels, createUsage, localDoctorLine, routerMigrations, usageMigrations } from "./models/models.ts";
@@ -284,10 +284,11 @@ export function createHostServices(options: HostOptions, version: string) {
         shell: options.env["SHELL"] === undefined ? null : basename(options.env["SHELL"]),
         timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
         now: now(),
-        commands: place === null ? null : { place, containment },
+        commands: place === null ? null : { place, containment, programs: sandbox?.programs(place) ?? [] },
         network,
       };
     },
+    workState: createWorkState({ workspace: folder, askEditor: options.askEditor, governance, ledger, sanitizer, log }),
     questCost: usage.questCost,
     maxRunningTasks: () => maxRunningTasks,
     requireAwake: sleep.requireAwake,

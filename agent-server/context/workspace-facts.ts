@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
+import { visibleText } from "../contract/visible-text.ts";
 import type { Governance } from "../governance/governance.ts";
 import { readBounded } from "./bounded-read.ts";
 
@@ -13,6 +14,8 @@ export interface WorkspaceFacts {
 }
 
 const listedEntries = 60;
+/** Characters of a branch name. */
+const maxBranch = 200;
 
 /** Reads the name, top-level entries and git branch of the workspace. */
 export async function readWorkspaceFacts(workspace: string, governance: Pick<Governance, "resolvePath">): Promise<WorkspaceFacts> {
@@ -34,5 +37,6 @@ async function branchOf(governance: Pick<Governance, "resolvePath">): Promise<st
   const head = governance.resolvePath(".git/HEAD");
   if (!head.ok || !head.inside || head.type !== "file") return null;
   const read = await readBounded(head.absolute, 1024);
-  return /^ref: refs\/heads\/([^\s]+)/.exec(read?.text ?? "")?.[1] ?? null;
+  const name = /^ref: refs\/heads\/([^\s]+)/.exec(read?.text ?? "")?.[1];
+  return name === undefined ? null : visibleText(name).slice(0, maxBranch).toWellFormed();
 }

@@ -199,7 +199,7 @@ export const UnbackedClaim = z.object({
   /** The sentence, bounded. */
   text: z.string(),
   /** Why: nothing of the kind is recorded; it was rejected, undone or denied; it failed; the recorded numbers differ. */
-  reason: z.enum(["not_recorded", "rejected", "undone", "denied", "failed", "numbers_differ"]),
+  reason: z.enum(["not_recorded", "rejected", "undone", "denied", "failed", "numbers_differ", "outdated"]),
 });
 export type UnbackedClaim = z.infer<typeof UnbackedClaim>;
 

@@ -52,6 +52,10 @@ const EditorModelMessage = z.object({
 });
 export type EditorModelMessage = z.infer<typeof EditorModelMessage>;
 
+/** Limits of `openEditors`: files, and characters of selected text. */
+export const maxOpenEditors = 20;
+export const maxSelectedText = 2_000;
+
 const Locations = z.object({
   items: z.array(Position),
   /** True when there are more. */
@@ -69,6 +73,25 @@ export const editorRequests = {
       items: z.array(
         Position.extend({ severity: z.enum(["error", "warning", "information", "hint"]), message: z.string(), source: z.string() }),
       ),
+    }),
+  },
+  /** The files in the window's tabs and editors, the active one first, then the visible ones. Files outside the workspace are omitted. */
+  openEditors: {
+    params: z.object({}),
+    result: z.object({
+      editors: z.array(z.object({ path: z.string(), active: z.boolean(), visible: z.boolean() })).max(maxOpenEditors),
+      /** How many more files are open. */
+      more: z.int().min(0),
+      /** The main selection of the active editor; one line without text is the position of the cursor. Null without an active editor. */
+      selection: z
+        .object({
+          path: z.string(),
+          startLine: z.int(),
+          endLine: z.int(),
+          /** With unsaved edits. Null when nothing is selected, or more than fits. */
+          text: z.string().max(maxSelectedText).nullable(),
+        })
+        .nullable(),
     }),
   },
   /** Symbols of a file from the editor's language service; empty when it does not respond in time. */

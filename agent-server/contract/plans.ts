@@ -111,7 +111,10 @@ export const planMethods = {
   "plans.approve": method({
     summary: "Approves a plan. Its actions still need the approvals that governance asks for.",
     access: "owner",
-    params: z.object({ id: Id }),
+    params: z.object({
+      id: Id,
+      updatedAt: Timestamp.optional().describe("Of the plan as it was read; a plan changed since is not approved"),
+    }),
     result: PlanArtifact,
   }),
   "plans.reject": method({

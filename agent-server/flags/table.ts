@@ -63,7 +63,7 @@ export const flagTable: Readonly<Record<FlagName, FlagEntry>> = {
   UNIFIED_CLASSIFICATION: {
     default: true,
     effect:
-      "The intent of requests: where rules are not certain, a model on this machine or one short call to the cheapest model decides. A question changes nothing, and a plan is only made. Off: rules alone choose the model, and every request is worked on in the same way.",
+      "The intent of requests: where rules are not certain, a model on this machine or one short call to the cheapest model decides. A question changes nothing. A request with several steps, a risky action or many words is planned, and each step is verified. Off: rules alone choose the model, and every request outside plan mode is worked on in the same way.",
   },
   PROVIDER_SDK: {
     default: true,

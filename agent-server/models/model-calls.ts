@@ -114,7 +114,7 @@ export function createCalls(deps: CallDeps) {
         call: {
           model: profile.model,
           maxTokens: request.maxTokens ?? profile.max_tokens,
-          temperature: profile.temperature,
+          temperature: request.temperature ?? profile.temperature,
           thinking: thinkingOf(profile, request),
         },
         answer: {

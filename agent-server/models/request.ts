@@ -47,6 +47,8 @@ export interface ModelRequest {
   maxTokens?: number;
   /** At least so many tokens for thinking, where the profile thinks. */
   thinkingTokens?: number;
+  /** 0 to 2; the profile's by default. It is not sent to models that take none. */
+  temperature?: number;
   /** The answer must be JSON that matches this schema. Each provider has its own way to enforce it, and the answer is checked. */
   responseSchema?: { name: string; schema: Record<string, unknown> };
   /** The same for all requests with a common prefix (a quest), for providers that cache by key. */

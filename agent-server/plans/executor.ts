@@ -66,8 +66,8 @@ async function runStep(
     questId,
     parentId: plan.receiptId,
   });
-  let status: "success" | "failure" | "cancelled" = "cancelled";
-  let outputs: Record<string, unknown> = {};
+  let status: "failure" | "cancelled" = "cancelled";
+  let isClosed = false;
   try {
     store.transaction(() => {
       saveStep(plans, deps, plan.id, { ...step, status: "active", attempts, receiptId });
@@ -108,20 +108,23 @@ async function runStep(
     const unverified = findings.filter(({ by }) => by === "nobody").map(({ criterion, why }) => `${criterion}: ${why}`);
     const { problem: _, ...clean } = step;
     const text = [...problem, ...unverified].join("\n").slice(0, 4_000);
-    saveStep(plans, deps, plan.id, {
-      ...clean,
-      attempts,
-      receiptId,
-      status: met ? "done" : "failed",
-      ...(text === "" ? {} : { problem: text }),
+    // In one transaction, so that no crash leaves a step that is done with a receipt that says otherwise.
+    store.transaction(() => {
+      saveStep(plans, deps, plan.id, {
+        ...clean,
+        attempts,
+        receiptId,
+        status: met ? "done" : "failed",
+        ...(text === "" ? {} : { problem: text }),
+      });
+      ledger.close(receiptId, { status: met ? "success" : "failure", outputs: { met, missed: problem } });
     });
-    status = met ? "success" : "failure";
-    outputs = { met, missed: problem };
+    isClosed = true;
     return null;
   } finally {
     run.parentId = run.receiptId;
     await ledger.ready().catch(() => undefined);
-    ledger.close(receiptId, { status, outputs });
+    if (!isClosed) ledger.close(receiptId, { status });
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { addUsage } from "../contract/chat.ts";
 import type { PlannedStep } from "../contract/plans.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { TurnDeps } from "../quests/quests.ts";
@@ -12,7 +13,7 @@ const system =
 
 /** Asks the fast model about criteria that nothing can check. It sees the evidence, and text of files and commands only as data. */
 export function createJudge(
-  { models, redactor, log }: Pick<TurnDeps, "models" | "redactor" | "log">,
+  { models, store, ledger, redactor, log }: Pick<TurnDeps, "models" | "store" | "ledger" | "redactor" | "log">,
   of: {
     step: PlannedStep;
     lastAnswer: string;
@@ -37,13 +38,17 @@ export function createJudge(
           messages: [{ role: "user", content: [{ type: "text", text: redactor.text(data).text }] }],
           tools: [],
           lane: "fast",
+          temperature: 0.1,
           responseSchema: { name: "verdicts", schema: z.toJSONSchema(Verdicts) },
         },
         context,
       );
       let text = "";
       for await (const event of events) {
-        if (event.type === "done") text = event.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+        if (event.type !== "done") continue;
+        await ledger.ready(context.signal);
+        store.patch(context.questId, { usage: addUsage(store.quest(context.questId).usage, event.usage) });
+        text = event.content.map((part) => (part.type === "text" ? part.text : "")).join("");
       }
       const { results } = Verdicts.parse(JSON.parse(text));
       return results.length === criteria.length ? results : null;

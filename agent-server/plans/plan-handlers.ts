@@ -68,8 +68,10 @@ export function plansHandlers(of: {
       );
     },
 
-    "plans.approve": ({ id }) => {
+    "plans.approve": ({ id, updatedAt }) => {
       const plan = require(id, ["draft"], "approved");
+      if (updatedAt !== undefined && updatedAt !== plan.updatedAt)
+        throw new LancelotError("conflict", "The plan was changed in the meantime. Read it again before you approve it.");
       return decided("plans.approve", plan, {}, () => store.patch(id, { status: "approved", nextAction: "Run the plan." }));
     },
 

@@ -25,6 +25,11 @@ export interface ListedPlan {
   readonly questTitle: string;
 }
 
+/** True for a plan that was neither run nor rejected. */
+export function isUndecided({ status }: Pick<PlanArtifact, "status">): boolean {
+  return status === "draft" || status === "approved";
+}
+
 export type PlanStore = ReturnType<typeof createPlanStore>;
 
 /** Stores plans with their progress. Every write is committed, and emits its event, before the function returns. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { PlanArtifact } from "../contract/plans.ts";
 import { notice, type Outcome, type Planning, type Run, type RunLoop, type TurnDeps, userText } from "../quests/quests.ts";
 import { checkSteps, repeated, vagueSteps } from "./plan-check.ts";
-import type { PlanStore } from "./plan-store.ts";
+import { isUndecided, type PlanStore } from "./plan-store.ts";
 
 export interface PlannerDeps {
   readonly plans: PlanStore;
@@ -101,7 +101,7 @@ function planAfterRequest(plans: PlanStore, { store }: TurnDeps, questId: string
   const request = store.messages(questId).findLast(({ message }) => message.role === "user" && userText(message) !== "");
   const [newest] = plans.list({ questId, limit: 1 });
   const isLater = newest !== undefined && request !== undefined && newest.createdAt >= request.message.createdAt;
-  return isLater && newest.status === "draft" ? newest : null;
+  return isLater && isUndecided(newest) ? newest : null;
 }
 
 function createPlanning(of: {
@@ -147,7 +147,7 @@ function createPlanning(of: {
         ...{ createdAt: at, updatedAt: at },
       };
       plans.transaction(() => {
-        for (const draft of plans.list({ questId, limit: 200 }).filter(({ status }) => status === "draft" || status === "approved"))
+        for (const draft of plans.list({ questId, limit: 200 }).filter(isUndecided))
           plans.patch(draft.id, { status: "rejected", nextAction: "It was replaced by a newer plan." });
         made = plans.put(plan);
         store.addMessage({ questId, role: "assistant", parts: [{ type: "plan", planId: plan.id }] });

@@ -72,6 +72,8 @@ export function createPlans(of: { storage: Storage; emit: Emit; workspace: strin
     async runLoop(deps, run, conclude) {
       const isPlanned = deps.store.quest(run.questId).mode === "plan";
       if (!isPlanned && plans.runningOf(run.questId) === null) return runLoop(deps, run, conclude);
+      // A question is answered; the plan that was stopped or interrupted waits until it is resumed.
+      if (run.question) return runLoop(deps, run, conclude);
       const running = plans.runningOf(run.questId);
       // A new request in plan mode replaces a plan that was interrupted.
       if (isPlanned && running !== null)

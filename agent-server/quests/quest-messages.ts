@@ -38,6 +38,13 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     if (last?.turn?.kind === "user" && last.turn.route === "answer") store.keepTurn(last.message.id, { ...last.turn, route: "loop" });
   }
 
+  /** A message that joins a run has no route of its own, also when the run is interrupted before its next step. */
+  function keepRouteOfRun(questId: string, messageId: string): void {
+    const turn = store.message(messageId)?.turn;
+    if (turn?.kind !== "user" || store.quest(questId).queued === true) return;
+    store.keepTurn(messageId, { ...turn, route: runner.runOf(questId)?.question === true ? "answer" : "loop" });
+  }
+
   function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
     deps.requireAwake();
     const sent = store.transaction(() => {
@@ -64,6 +71,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
       const message = userMessages.add(questId, text, attachments, owner);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
       actsAfter(questId, text);
+      keepRouteOfRun(questId, message.id);
       allowMoreTokens(questId);
       ledger.record(
         {

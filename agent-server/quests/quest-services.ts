@@ -3,7 +3,13 @@ import type { Message, Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import type { Flag } from "../contract/flags.ts";
-import { createContext, createContextSettings, createCustomCommands, type EnvironmentFacts } from "../context/context.ts";
+import {
+  createContext,
+  createContextSettings,
+  createCustomCommands,
+  type EnvironmentFacts,
+  type WorkStateReader,
+} from "../context/context.ts";
 import type { Execution } from "../execution/execution.ts";
 import type { Governance } from "../governance/governance.ts";
 import { createQuestRecall, type Memory } from "../memory/memory.ts";
@@ -75,6 +81,8 @@ export interface QuestsDeps {
   trusted?: boolean;
   /** The machine and the containment of commands, for the prompt. Default: none. */
   environment?: () => EnvironmentFacts;
+  /** What the editor and the repository show, for the prompt. Default: nothing. */
+  workState?: WorkStateReader;
   /** What `/undo` and `/doctor` do. Default: they are unavailable. */
   hostActions?: HostActions;
   /** US dollars that a quest has cost; null before its first model call. */
@@ -153,6 +161,7 @@ export function createQuestServices(deps: QuestsDeps) {
       classify: deps.classify,
       reason: deps.reason ?? null,
       checkClaims: deps.checkClaims ?? null,
+      workState: deps.workState ?? null,
       spawn,
       maxRunningTasks: deps.maxRunningTasks ?? (() => Infinity),
     },

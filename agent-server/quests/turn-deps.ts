@@ -1,4 +1,4 @@
-import type { Context } from "../context/context.ts";
+import type { Context, WorkStateReader } from "../context/context.ts";
 import type { ActionContext } from "../contract/action.ts";
 import type { Emit } from "../contract/events.ts";
 import type { IntentResult } from "../contract/intent.ts";
@@ -52,6 +52,8 @@ export interface TurnDeps {
   reason: Reason | null;
   /** Compares answers with what is recorded; null where answers are not checked. */
   checkClaims: ClaimCheck | null;
+  /** Reads what the editor and the repository show; null where prompts do not say it. */
+  workState: WorkStateReader | null;
   /** Null: no sub-tasks, as within a sub-task. */
   spawn: Spawn | null;
   ledger: Ledger;

@@ -21,6 +21,8 @@ import type { ShellCommand, ShellProvider, ShellResult } from "./shell-provider.
 /** The container sandbox: a shell provider, with the state that the panel shows. */
 export interface ContainerShell extends ShellProvider {
   state(): Pick<SandboxState, "engine" | "image" | "container" | "limits">;
+  /** The packages that a ready image was built with; empty when they are not known. */
+  packages(): readonly string[];
   /** Builds the image, or pulls the one the user configured. Rejects with the reason when it fails. */
   build(signal?: AbortSignal): Promise<void>;
   cancelBuild(): void;
@@ -40,6 +42,7 @@ const startingAtOnce = 8;
  */
 export function createContainerShell(deps: ContainerDeps): ContainerShell {
   const image: SandboxState["image"] = { name: "", source: "shipped", state: "unknown", bytes: null, message: null };
+  let packages: readonly string[] = [];
   const state = { building: null as AbortController | null, closed: false };
   const changes = createListeners();
   const starting = createLimit(startingAtOnce);
@@ -207,7 +210,9 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
         usable();
         const engine = await raceWithStop(pool.reach(), signal);
         assertMountable(deps.workspace, deps.platform);
-        const found = await findImage(engine, wanted(), signal);
+        const target = wanted();
+        const found = await findImage(engine, target, signal);
+        packages = found === null || found.outdated ? [] : (target.recipe?.packages ?? []);
         if (state.building === null && (found !== null || image.state !== "failed"))
           showImage({ state: found === null ? "missing" : "ready", bytes: found?.bytes ?? null, message: null });
         if (found === null)
@@ -262,6 +267,7 @@ export function createContainerShell(deps: ContainerDeps): ContainerShell {
       };
     },
 
+    packages: () => (image.state === "ready" ? packages : []),
     build,
     cancelBuild: () => state.building?.abort(),
 

@@ -1,3 +1,4 @@
+import type { CommandPlace } from "../contract/providers.ts";
 import type { FlagName } from "../flags/flags.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
@@ -9,7 +10,7 @@ import { createHostShell } from "./host-shell.ts";
 import { createOsShell } from "./os-sandbox.ts";
 import { createSecretFiles } from "./secret-masks.ts";
 import { createSandboxSettings, limitsOf } from "./sandbox-settings.ts";
-import { readableFolders, toolchainEnvironment } from "./toolchains.ts";
+import { readableFolders, toolchainEnvironment, toolManagers } from "./toolchains.ts";
 import type { ShellProvider } from "./shell-provider.ts";
 
 export type { EgressConnection } from "./egress.ts";
@@ -57,6 +58,8 @@ export interface Sandbox {
   readonly control: SandboxControl;
   /** Makes the values of the workspace's secret files known to redaction. */
   readonly learnSecrets: () => Promise<void>;
+  /** What is known about the programs of a place without looking for it: packages of the image, tool managers. */
+  programs(place: CommandPlace): readonly string[];
   /** Why the user's config/sandbox.yaml is not used; null when it is, or there is none. */
   configProblem(): string | null;
   close(): Promise<void>;
@@ -84,11 +87,12 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
     platform: process.platform,
   });
   const readable = () => readableFolders(settings.read().value.readable_folders, { home: deps.home, workspace, dataDir });
+  const toolchains = () => toolchainEnvironment(env, deps.home, readable());
   const os = createOsShell({
     ...{ workspace, dataDir, env, log, protectedPaths, masked: secrets.mask, egress, readable },
     limits: () => limitsOf(settings.read().value),
     problem: () => settings.read().problem,
-    toolchains: () => toolchainEnvironment(env, deps.home, readable()),
+    toolchains,
   });
   const host = createHostShell({ workspace, dataDir, env, learnSecrets: secrets.learn, enabled: () => deps.flag("TOOLS_HOST_EXECUTION") });
 
@@ -109,6 +113,7 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
       onChange: container.onChange,
     },
     learnSecrets: secrets.learn,
+    programs: (place) => (place === "container" ? container.packages() : place === "os_sandbox" ? toolManagers(toolchains()) : []),
     configProblem: () => settings.read().problem,
     close: () => egress.close(),
   };

@@ -39,6 +39,11 @@ export function toolchainEnvironment(env: NodeJS.ProcessEnv, home: string, reada
   );
 }
 
+/** The tool managers whose programs commands may run. */
+export function toolManagers(environment: Readonly<Record<string, string>>): string[] {
+  return managers.flatMap(({ name, folder }) => (environment[name] === undefined ? [] : [folder.slice(1)]));
+}
+
 /** True when `path` is `folder` or lies in it. */
 function holds(folder: string, path: string): boolean {
   const way = relative(folder, path);

@@ -14,6 +14,7 @@ const reasons: Record<UnbackedClaim["reason"], string> = {
   denied: "the action was not permitted or failed",
   failed: "it failed when it last ran",
   numbers_differ: "the recorded numbers differ",
+  outdated: "a file was changed after the last run",
 };
 
 type Deps = Pick<TurnDeps, "store" | "ledger" | "changes" | "checkClaims">;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Message, ToolPart } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
+import { workStateSource } from "../context/context.ts";
 import type { ActiveModel } from "../models/models.ts";
 import type { Run, TurnDeps } from "../quests/quests.ts";
 import { unansweredApprovalNotice } from "./model-answer.ts";
@@ -39,7 +40,9 @@ export async function readForSmallModel(
     if (why === "unanswered") throw new LancelotError("needs_approval", unansweredApprovalNotice(part).text);
   };
   const requestText = request.turn.content.map((item) => (item.type === "text" && item.attached !== true ? item.text : "")).join("\n");
-  const hasAttachment = request.turn.content.some((item) => item.type === "text" && item.attached === true);
+  const hasAttachment = request.turn.content.some(
+    (item) => item.type === "text" && item.attached === true && item.source !== workStateSource,
+  );
   const text = hasAttachment
     ? ""
     : await retrieveForSmallModel(

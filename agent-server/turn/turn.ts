@@ -28,6 +28,7 @@ import { settleReview } from "./review-wait.ts";
 import { failOver, routeStep } from "./turn-routing.ts";
 import { readForSmallModel } from "./small-model-turn.ts";
 import { tellEndedCommands } from "./ended-commands.ts";
+import { tellWorkState } from "./tell-work-state.ts";
 import { settleVerifications } from "./verification-notes.ts";
 
 /** How often in one run a database that another process locks is waited for. Each wait has a limit of its own. */
@@ -158,10 +159,12 @@ async function takeTurn(deps: TurnDeps, run: Run, baseSurroundings: PromptSource
   signal.throwIfAborted();
   const name = `${active.provider}/${active.model}`;
   if (store.quest(questId).model !== name) store.patch(questId, { model: name });
-  if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
-  if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
+  // A small window has no room for it.
+  if (!active.small) await tellWorkState(deps, run);
   await deps.reason?.(deps, run, route);
   signal.throwIfAborted();
+  if (active.notice !== undefined) addNoticeOnce(store, questId, notice("warning", active.notice, "choose_model"));
+  if (route.notice !== null) addNoticeOnce(store, questId, notice("warning", route.notice));
   run.turns += 1;
   const turnId = ledger.open({
     actionType: "system",

@@ -52,6 +52,7 @@ export { type ListedSetting, ownerSettings, parseSettings } from "./git/git-sett
 export { type Remote, borrowObjects, inPrivateFolder, receivePack, remoteOf, tooLarge, transfer, uploadPack } from "./git/git-transfer.ts";
 export { type Git, gitOf, gitProvider, listSettings, openGit } from "./git/git.ts";
 export { type Head, branchName, headOf, shortHash, switchTo } from "./git/git-head.ts";
+export { type RepositorySummary, summarizeRepository } from "./git/repository-summary.ts";
 export { type RefState, findSharingRef, readRefState } from "./git/ref-state.ts";
 export type { Move, RecordedMove, RepositoryMoves } from "./git/repository-moves.ts";
 export { changedFiles, findFilteredFiles, hooksOf, list, nameInTree, refuseFiltered } from "./git/git-work-tree.ts";

@@ -4,6 +4,7 @@ import { applyText } from "./apply-text.ts";
 import { readDiagnostics } from "./diagnostics.ts";
 import { createLanguageModels } from "./language-models.ts";
 import { createEditorSecrets } from "./secrets.ts";
+import { readOpenEditors } from "./open-editors.ts";
 import { readDefinition, readReferences, readSymbols } from "./symbols.ts";
 import { uriOf } from "./workspace-path.ts";
 
@@ -18,6 +19,7 @@ export function editorAnswers(
   const secrets = createEditorSecrets(context.secrets, context.globalState);
   const answers: Answers = {
     diagnostics: ({ path }) => readDiagnostics(path),
+    openEditors: readOpenEditors,
     symbols: readSymbols,
     references: readReferences,
     definition: readDefinition,

@@ -12,7 +12,7 @@ import { root } from "../support/setup/project.mjs";
 import type { BenchMessage, BenchRow } from "./bench-row.ts";
 
 /** Benches that need an editor, an engine, a real model or minutes. */
-const long = ["activation", "caching", "local", "local-tasks", "pii", "sandbox"];
+const long = ["activation", "caching", "local", "local-tasks", "orchestration", "pii", "sandbox"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

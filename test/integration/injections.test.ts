@@ -80,6 +80,7 @@ const askEditor = (async (name: string, { path = "" }: { path?: string }) => {
   if (name === "diagnostics")
     return { items: [{ path, line: 1, column: 1, severity: "error", message: problemsOfEditor.get(path) ?? "", source: "tsc" }] };
   if (name === "unsavedText") return { text: null };
+  if (name === "openEditors") return { editors: [], more: 0, selection: null };
   if (name === "secretGet") return { value: null };
   if (name === "secretList") return { names: [] };
   editorWrites.push(name);

@@ -117,7 +117,9 @@ it("plan mode changes nothing, offers only what looks, and ends with a plan that
   expect(await handlers["changes.list"]({ questId, limit: 10 }, call)).toMatchObject({ items: [] });
   await expect(Promise.resolve().then(() => handlers["plans.execute"]({ id: plan.id }, call))).rejects.toMatchObject({ code: "conflict" });
 
-  await handlers["plans.approve"]({ id: plan.id }, call);
+  const approve = (updatedAt: string) => Promise.resolve().then(() => handlers["plans.approve"]({ id: plan.id, updatedAt }, call));
+  await expect(approve(new Date(0).toISOString())).rejects.toMatchObject({ code: "conflict" });
+  await approve(plan.updatedAt);
   await handlers["plans.execute"]({ id: plan.id }, call);
   expect((await reaches(questId, "waiting", "failed")).waitingFor).toMatchObject({ kind: "review" });
   expect(await handlers["plans.get"]({ id: plan.id }, call)).toMatchObject({
@@ -248,6 +250,89 @@ it("continues with the unfinished step after the host ended, and repeats nothing
   });
   expect((await tools(questId)).filter(({ tool }) => tool === "write_file").map(({ args }) => args["path"])).toEqual(["b.txt", "c.txt"]);
   expect(readFileSync(join(folders.workspace, "a.txt"), "utf8")).toBe("one\n");
+});
+
+it("made on request is not worked on without approval when the host ended before planning did", async () => {
+  server = await startModelServer({
+    script(request) {
+      if (!isPlanning(request)) return write("b.txt");
+      const { toolCalls } = proposal(step("Make b", "b.txt"));
+      return { toolCalls: [...toolCalls, { name: "ask_owner", args: { question: "Is this what you want?" } }] };
+    },
+  });
+  const first = await openHost();
+  const { questId } = await first.handlers["chat.send"]({ text: "Plan the new importer" }, call);
+  expect((await first.reaches(questId, "waiting")).waitingFor).toMatchObject({ kind: "answer" });
+  await first.host.close();
+  hosts.splice(0);
+
+  const { handlers, reaches, plans, quest, tools } = await openHost();
+  await handlers["quests.resume"]({ id: questId }, call);
+  await reaches(questId, "waiting");
+  await handlers["chat.answer"]({ questId, callId: (await quest(questId)).waitingFor?.id ?? "", answer: "Yes." }, call);
+  await reaches(questId, "done", "waiting");
+  expect((await quest(questId)).status).toBe("done");
+  expect(await plans(questId)).toMatchObject([{ status: "draft" }]);
+  expect((await tools(questId)).map(({ tool }) => tool)).toEqual(["propose_plan", "ask_owner"]);
+});
+
+describe("a question between a plan and its execution", () => {
+  const script = (held?: { reached: () => void; release: Promise<void> }) => {
+    let isHeld = held !== undefined;
+    return async (request: SeenRequest): Promise<Turn> => {
+      if (isPlanning(request)) return proposal(step("Make b", "b.txt"));
+      if (request.messages.at(-1)?.text.includes("What is this?") === true) return { text: "It is a workspace with a file." };
+      if (current(request).called) return { text: "Done." };
+      if (isHeld) {
+        isHeld = false;
+        held?.reached();
+        await held?.release;
+      }
+      return write("b.txt");
+    };
+  };
+  const planned = async (host: Awaited<ReturnType<typeof openHost>>) => {
+    const { id, questId } = await host.handlers["plans.create"]({ goal: "Make a file" }, call);
+    await host.reaches(questId, "done");
+    return { id, questId };
+  };
+  const execute = async ({ handlers }: Awaited<ReturnType<typeof openHost>>, id: string) => {
+    await handlers["plans.approve"]({ id }, call);
+    await handlers["plans.execute"]({ id }, call);
+  };
+
+  it("does not keep the steps from changing files", async () => {
+    server = await startModelServer({ script: script() });
+    const host = await openHost();
+    const { id, questId } = await planned(host);
+    await host.handlers["chat.send"]({ text: "What is this?", questId }, call);
+    await host.reaches(questId, "done");
+    await execute(host, id);
+    await host.reaches(questId, "waiting", "failed");
+    expect(await host.handlers["plans.get"]({ id }, call)).toMatchObject({
+      status: "done",
+      planSteps: [{ status: "done", attempts: 1 }],
+    });
+  });
+
+  it("leaves a plan that was stopped as it is, and the next message carries it on", async () => {
+    const reached = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    server = await startModelServer({ script: script({ reached: reached.resolve, release: release.promise }) });
+    const host = await openHost();
+    const { id, questId } = await planned(host);
+    await execute(host, id);
+    await reached.promise;
+    await host.handlers["chat.cancel"]({ questId }, call);
+    release.resolve();
+    await host.handlers["chat.send"]({ text: "What is this?", questId }, call);
+    await host.reaches(questId, "done", "failed");
+    const plan = () => host.handlers["plans.get"]({ id }, call);
+    expect(await plan()).toMatchObject({ status: "running", planSteps: [{ status: "active", attempts: 1 }] });
+    await host.handlers["chat.send"]({ text: "Continue with the plan.", questId }, call);
+    await host.reaches(questId, "waiting", "failed");
+    expect(await plan()).toMatchObject({ status: "done", planSteps: [{ status: "done", attempts: 1 }] });
+  });
 });
 
 it("says when no plan was made", async () => {

@@ -162,8 +162,9 @@ describe("a command that the host answers", () => {
 });
 
 describe("/plan", () => {
-  it("changes nothing", async () => {
-    const window = await open({ "Make a plan for this: a dark mode": [write("a.txt"), { text: "1. Add colors." }] });
+  it.each(["true", "false"])("changes nothing (flag of the classification: %s)", async (flag) => {
+    const turns = { "Make a plan for this: a dark mode": [write("a.txt"), { text: "1. Add colors." }] };
+    const window = await open(turns, { FEATURE_UNIFIED_CLASSIFICATION: flag });
     const { messages } = await ask(window, "/plan a dark mode");
     expect(partsOf(messages, "tool")).toMatchObject([{ status: "denied", rules: [{ id: "mode.plan" }] }]);
     expect(existsSync(file("a.txt"))).toBe(false);

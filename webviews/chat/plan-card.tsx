@@ -7,6 +7,7 @@ import { Button, Card, Problem, State, type StateProps } from "../shared/compone
 import { t } from "../shared/l10n.ts";
 import { planState } from "../shared/plan-state.ts";
 import type { Chat } from "./chat-state.ts";
+import { type EditedStep, editedSteps, isComplete, PlanEditor, proposedSteps } from "./plan-editor.tsx";
 
 function stepState(status: PlannedStep["status"]): StateProps {
   switch (status) {
@@ -21,17 +22,52 @@ function stepState(status: PlannedStep["status"]): StateProps {
   }
 }
 
+/** A line with code between backticks. */
+function Inline({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {text.split("`").map((part, index, { length }) => (index % 2 === 1 && index < length - 1 ? <code key={index}>{part}</code> : part))}
+    </>
+  );
+}
+
+function actionText(tool: string, target: string): string {
+  switch (tool) {
+    case "write_file":
+      return t("Write {0}", target);
+    case "edit_file":
+      return t("Edit {0}", target);
+    case "delete_file":
+      return t("Delete {0}", target);
+    case "run_command":
+      return t("Run {0}", `\`${target}\``);
+    case "git_commit":
+      return t("Commit: {0}", target);
+    case "git_push":
+      return t("Push to {0}", target);
+    default:
+      return `\`${tool}\` ${target}`;
+  }
+}
+
 function StepView({ step }: { step: PlannedStep }): JSX.Element {
   return (
     <li>
       <div class="plan-step-title">
-        <span>{step.title}</span> <State {...stepState(step.status)} />
+        <span>
+          <Inline text={step.title} />
+        </span>{" "}
+        <State {...stepState(step.status)} />
       </div>
-      {step.details !== undefined && <div class="quiet">{step.details}</div>}
+      {step.details !== undefined && (
+        <div class="quiet">
+          <Inline text={step.details} />
+        </div>
+      )}
       <ul class="plan-facts">
         {step.actions.map(({ tool, target }, index) => (
           <li key={index}>
-            <code>{tool}</code> {target}
+            <Inline text={actionText(tool, target)} />
           </li>
         ))}
         {step.checks.map(({ target, verdict, rules }, index) => (
@@ -40,7 +76,9 @@ function StepView({ step }: { step: PlannedStep }): JSX.Element {
           </li>
         ))}
         {step.doneWhen.map((criterion, index) => (
-          <li key={`done-${index}`}>{t("Done when: {0}", criterion)}</li>
+          <li key={`done-${index}`}>
+            <Inline text={t("Done when: {0}", criterion)} />
+          </li>
         ))}
       </ul>
       {step.problem !== undefined && <div class="plan-problem">{step.problem}</div>}
@@ -55,7 +93,9 @@ function Lines({ heading, lines }: { heading: string; lines: readonly string[] }
       <h3>{heading}</h3>
       <ul>
         {lines.map((line, index) => (
-          <li key={index}>{line}</li>
+          <li key={index}>
+            <Inline text={line} />
+          </li>
         ))}
       </ul>
     </>
@@ -68,7 +108,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
   const problem = useSignal<string | null>(null);
   const busy = useSignal(false);
   const form = useSignal<"edit" | "reject" | null>(null);
-  const titles = useSignal<readonly string[]>([]);
+  const edited = useSignal<readonly EditedStep[]>([]);
   const reason = useSignal("");
 
   useEffect(() => {
@@ -110,19 +150,10 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
   const { call } = chat.bridge;
   const approve = (): Promise<void> =>
     act(async () => {
-      if (current.status === "draft") await call("plans.approve", { id: planId });
+      if (current.status === "draft") await call("plans.approve", { id: planId, updatedAt: current.updatedAt });
       return call("plans.execute", { id: planId });
     });
-  const save = (): Promise<void> =>
-    act(() =>
-      call("plans.update", {
-        id: planId,
-        steps: current.planSteps.flatMap(({ details, doneWhen, actions }, index) => {
-          const title = (titles.value[index] ?? "").trim();
-          return title === "" ? [] : [{ title, ...(details === undefined ? {} : { details }), doneWhen, actions }];
-        }),
-      }),
-    );
+  const save = (): Promise<void> => act(() => call("plans.update", { id: planId, steps: proposedSteps(edited.value) }));
   const reject = (): Promise<void> =>
     act(() => call("plans.reject", { id: planId, ...(reason.value.trim() === "" ? {} : { reason: reason.value.trim() }) }));
   const isOpen = current.status === "draft" || current.status === "approved";
@@ -131,21 +162,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
     <Card icon="checklist" heading={t("Plan: {0}", current.goal)} kind="plan-card" aside={<State {...planState(current.status)} />}>
       {problem.value !== null && <Problem text={problem.value} />}
       {form.value === "edit" ? (
-        <ol class="plan-edit">
-          {current.planSteps.map(({ id }, index) => (
-            <li key={id}>
-              <input
-                data-testid={`plan-step:${id}`}
-                aria-label={t("Step {0}; leave it empty to remove it", index + 1)}
-                value={titles.value[index] ?? ""}
-                maxLength={300}
-                onInput={(event) => {
-                  titles.value = titles.peek().with(index, event.currentTarget.value);
-                }}
-              />
-            </li>
-          ))}
-        </ol>
+        <PlanEditor steps={edited} />
       ) : (
         <ol class="plan-card-steps">
           {current.planSteps.map((step) => (
@@ -182,7 +199,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
                   testId="plan-edit"
                   disabled={busy.value}
                   onClick={() => {
-                    titles.value = current.planSteps.map(({ title }) => title);
+                    edited.value = editedSteps(current.planSteps);
                     form.value = "edit";
                   }}
                 >
@@ -205,7 +222,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
               <Button
                 testId="plan-confirm"
                 kind="primary"
-                disabled={busy.value || (form.value === "edit" && titles.value.every((title) => title.trim() === ""))}
+                disabled={busy.value || (form.value === "edit" && !isComplete(edited.value))}
                 onClick={() => void (form.value === "edit" ? save() : reject())}
               >
                 {form.value === "edit" ? t("Save Plan") : t("Reject Plan")}

@@ -3,6 +3,11 @@ import type { ClaimLanguage } from "./claim-language.ts";
 import { joinPhrases, wordOf } from "./claim-words.ts";
 import { languages } from "./languages/languages.ts";
 
+/** The user as the subject after a word of time, in the languages of the tables. */
+const user = new Set(
+  "you you've you're you'd your du ihr sie vous tu usted ustedes voi lei você vocês quieras quieres vuoi vuole quiser".split(" "),
+);
+
 /** How far from its beginning a sentence may announce (words): "Okay, now I'll …". */
 const leadWords = 3;
 /** How far behind the beginning of the announcement the work may stand (words). */
@@ -24,7 +29,11 @@ export function announcementOf(answer: string): string | null {
 }
 
 function isOffer({ tokens }: Sentence, language: ClaimLanguage): boolean {
-  return announces({ tokens }, language) && tokens.some((token) => language.offers.has(wordOf(token)));
+  if (!announces({ tokens }, language)) return false;
+  return tokens.some((token, at) => {
+    const word = wordOf(token);
+    return language.offers.has(word) && (!language.times.has(word) || user.has(wordOf(tokens[at + 1])));
+  });
 }
 
 function announces({ tokens }: Pick<Sentence, "tokens">, language: ClaimLanguage): boolean {

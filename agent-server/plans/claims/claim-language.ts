@@ -61,6 +61,8 @@ export interface LanguageSource {
   readonly waiting: readonly string[];
   /** Words that make an announcement an offer or a promise for later. */
   readonly offers: string;
+  /** Those of `offers` that tell a time: "I'll report back when it is finished" is no offer, "once you approve it" is one. */
+  readonly times: string;
   /** Infinitives for the actions of a structured report, by kind. */
   readonly infinitives: Readonly<Record<ActionKind, string>>;
 }

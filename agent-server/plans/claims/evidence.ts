@@ -21,6 +21,8 @@ export interface RanCommand {
   /** Null when it ran no tests, or its output has no report. */
   readonly report: TestReport | null;
   readonly ranTests: boolean;
+  /** True when an edit after it changed a file that tests may depend on. */
+  readonly isOutdated: boolean;
   readonly output: string;
 }
 
@@ -54,6 +56,9 @@ const noEffect: ReadonlySet<string> = new Set([
   ],
 ]);
 
+/** Documents, on which tests do not depend. */
+const document = /\.(?:md|mdx|txt|rst|adoc)$|(?:^|\/)(?:LICENSE|CHANGELOG|README)$/i;
+
 /** Programs that show a report without running a test. */
 const prints = /^\s*(?:echo|printf|cat|head|tail|grep|less|more|sed|awk)(?=\s|$)/;
 
@@ -67,12 +72,6 @@ export function recordedOf(
   );
   const parts = dated.map(({ part }) => part);
   const calls = parts.filter(({ status }) => status === "success");
-  const commands = parts.flatMap((part): RanCommand[] => {
-    const ran = commandOf(part);
-    if (ran === null) return [];
-    const report = prints.test(ran.text) ? null : deps.readReport(ran.output);
-    return [{ ...ran, report, ranTests: report !== null || deps.runsTests(ran.text, ran.cwd) }];
-  });
   const files = new Map<string, { state: FileState; at: string }>();
   for (const { part, at } of dated) for (const [path, state] of filesOf(part, changes)) files.set(path, { state, at });
   for (const change of changes) {
@@ -86,6 +85,16 @@ export function recordedOf(
     const count = deps.restores.filter((restore) => restore.at >= at && restore.paths.includes(path)).length;
     if (count % 2 === 1 && (state === "changed" || state === "deleted")) files.set(path, { state: "undone", at });
   }
+  const isInForce = (path: string): boolean => ["changed", "deleted"].includes(files.get(path)?.state ?? "");
+  const lastEdit = parts.findLastIndex(
+    (part) => part.tool !== "run_command" && editedBy(part, changes).some((path) => isInForce(path) && !document.test(path)),
+  );
+  const commands = parts.flatMap((part, at): RanCommand[] => {
+    const ran = commandOf(part);
+    if (ran === null) return [];
+    const report = prints.test(ran.text) ? null : deps.readReport(ran.output);
+    return [{ ...ran, report, ranTests: report !== null || deps.runsTests(ran.text, ran.cwd), isOutdated: at < lastEdit }];
+  });
   const attached = messages.flatMap((message) => message.parts.flatMap((part) => (part.type === "file" ? [part.path] : [])));
   const pasted = messages
     .filter(({ role }) => role === "user")
@@ -140,7 +149,14 @@ function filesOf(part: ToolPart, changes: readonly Change[]): [string, FileState
   return [...touched, ...[...named, ...patched].map((file): [string, FileState] => [file, state])];
 }
 
-function commandOf(part: ToolPart): (Omit<RanCommand, "ranTests" | "report"> & { cwd: string }) | null {
+/** The files that a successful card changed, itself or by its proposal. */
+function editedBy(part: ToolPart, changes: readonly Change[]): string[] {
+  if (part.status !== "success") return [];
+  const proposed = changes.filter(({ id }) => id === part.changeId).map(({ path }) => path);
+  return [...filesOf(part, changes).map(([path]) => path), ...proposed];
+}
+
+function commandOf(part: ToolPart): (Omit<RanCommand, "ranTests" | "report" | "isOutdated"> & { cwd: string }) | null {
   const { command } = part;
   const args = part.args as { command?: unknown; cwd?: unknown };
   const text = command?.text ?? (typeof args.command === "string" ? args.command : null);

@@ -98,13 +98,15 @@ function judgeTests({ count }: Claim, { commands }: Recorded): Reason | null {
   if (last === undefined) return "not_recorded";
   const { passed, of } = count;
   const isPart = of !== null && passed !== null && passed < of;
-  if (passed === null) return last.succeeded && !hasFailures(last) ? null : "failed";
+  const outdated = (run: RanCommand): Reason | null => (run.isOutdated ? "outdated" : null);
+  if (passed === null) return last.succeeded && !hasFailures(last) ? outdated(last) : "failed";
   const fits = (run: RanCommand): boolean => {
     if (run.report === null) return run.succeeded && mentions(run, passed) && (of === null || mentions(run, of));
     if (isPart) return run.report.passed === passed && totals(run).includes(of);
     return run.report.passed === passed || (run.succeeded && !hasFailures(run) && totals(run).includes(passed));
   };
-  if (runs.some(fits)) return null;
+  const fitting = runs.findLast(fits);
+  if (fitting !== undefined) return outdated(fitting);
   return isPart || last.succeeded ? "numbers_differ" : "failed";
 }
 

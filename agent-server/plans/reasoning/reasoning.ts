@@ -2,7 +2,16 @@ import * as z from "zod";
 import { addUsage, type ReasoningPart, type Usage } from "../../contract/chat.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import type { Route } from "../../models/models.ts";
-import { addNoticeOnce, notice, type Reason, type Run, userText, withoutCrusader } from "../../quests/quests.ts";
+import {
+  addNoticeOnce,
+  addRunUsage,
+  notice,
+  type QuestStore,
+  type Reason,
+  type Run,
+  userText,
+  withoutCrusader,
+} from "../../quests/quests.ts";
 import { artifactOf, artifactText, Reasoning } from "./artifact.ts";
 
 export interface ReasoningDeps {
@@ -33,8 +42,8 @@ export function createReasoning({ enabled, experiences }: ReasoningDeps): Reason
     const stored = store.messages(run.questId);
     const at = stored.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message).trim() !== "");
     const request = stored[at];
-    // Anything after the request means that work has begun, or that this pass was made.
-    if (request === undefined || at !== stored.length - 1) return;
+    // Work has begun, or this pass was made. The instruction to make a plan is neither.
+    if (request === undefined || stored.slice(at + 1).some(hasBegun)) return;
 
     const text = withoutCrusader(userText(request.message)).slice(0, bounds.request);
     const recalled = experiences(text);
@@ -64,6 +73,7 @@ export function createReasoning({ enabled, experiences }: ReasoningDeps): Reason
       const part: ReasoningPart = { type: "reasoning", ...artifact, experiences: recalled.length, receiptId };
       store.transaction(() => {
         store.patch(run.questId, { usage: addUsage(store.quest(run.questId).usage, usage) });
+        addRunUsage(store, run, usage);
         store.addMessage({
           questId: run.questId,
           role: "user",
@@ -82,6 +92,11 @@ export function createReasoning({ enabled, experiences }: ReasoningDeps): Reason
       addNoticeOnce(store, run.questId, notice("info", `The task starts without the reasoning pass. ${problem}`));
     }
   };
+}
+
+/** False for an instruction of the host to the model before its first answer. */
+function hasBegun({ message, turn }: ReturnType<QuestStore["messages"]>[number]): boolean {
+  return turn?.kind !== "user" || message.parts.some(({ type }) => type === "reasoning");
 }
 
 /** True where the router's own rules chose the deep lane, on a model that can think about it. */

@@ -1,6 +1,7 @@
 import type { Message } from "../../contract/chat.ts";
 import { type Run, type RouteName, type RunLoop, type TurnDeps, userText, withoutCrusader } from "../../quests/quests.ts";
 import { noPlanMark, type PlanLoop } from "../plan-loop.ts";
+import { isUndecided, type PlanStore } from "../plan-store.ts";
 import { type AskIntent } from "./intent-question.ts";
 import { type RequestRoute, routeByModel, routeByRules } from "./request-route.ts";
 
@@ -8,6 +9,7 @@ export interface RoutedLoopDeps {
   /** Carries on a plan that runs, and plans in plan mode. */
   readonly runLoop: RunLoop;
   readonly planLoop: PlanLoop;
+  readonly store: Pick<PlanStore, "get" | "runningOf">;
   /** UNIFIED_CLASSIFICATION. Off: every request takes the agentic loop. */
   readonly isEnabled: () => boolean;
   readonly askIntent: AskIntent;
@@ -15,49 +17,63 @@ export interface RoutedLoopDeps {
 
 /**
  * The loop of a run by the route of the message that started it (requirements A1, A2). A run that continues (a resume, a finished
- * review) keeps the route of its last message; nothing is classified again.
+ * review) keeps the route of its last message; that is decided only if the run before ended before it was.
  */
-export function createRoutedLoop({ runLoop, planLoop, isEnabled, askIntent }: RoutedLoopDeps): RunLoop {
+export function createRoutedLoop({ runLoop, planLoop, store, isEnabled, askIntent }: RoutedLoopDeps): RunLoop {
   return async (deps, run, conclude) => {
     // A sub-task works on the goal that its task gave it, and looks only where its task does.
     if (run.subtask !== null) return runLoop(deps, run, conclude);
     const { mode } = deps.store.quest(run.questId);
     const route = isEnabled() && mode === "normal" ? await routeOf(deps, run, askIntent) : "loop";
-    run.question = route === "answer";
-    const plans = (route === "plan" || route === "plan-run") && !isPlanned(deps, run);
+    // A plan that the owner runs or resumes is no answer to a question that came in between.
+    const carriesOn = run.startMessageId === null && store.runningOf(run.questId) !== null;
+    run.question = route === "answer" && !carriesOn;
+    const plans = (route === "plan" || route === "plan-run") && !isPlanned(deps, run, store);
     if (plans) return planLoop(deps, run, conclude, { thenRun: route === "plan-run" });
     return runLoop(deps, run, conclude);
   };
 }
 
-/** True for a run that continues after planning: the plan's own state says what is left of it, or there is none. */
-function isPlanned({ store }: TurnDeps, run: Run): boolean {
+/**
+ * True for a run that continues after planning: the plan's own state says what is left of it, or there is none. A plan that still waits
+ * for its approval belongs to planning that was interrupted, so that nothing is executed before it.
+ */
+function isPlanned({ store }: TurnDeps, run: Run, plans: RoutedLoopDeps["store"]): boolean {
   if (run.startMessageId !== null) return false;
   const messages = store.messages(run.questId);
   const at = messages.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
-  return messages
-    .slice(at + 1)
-    .some(
-      ({ message, turn }) =>
-        message.parts.some(({ type }) => type === "plan") ||
-        (turn?.kind === "user" && turn.content.some((item) => item.type === "text" && item.text.startsWith(noPlanMark))),
-    );
+  const later = messages.slice(at + 1);
+  const shown = later.flatMap(({ message }) => message.parts).findLast((part) => part.type === "plan");
+  if (shown !== undefined) return !isUndecided(plans.get(shown.planId));
+  return later.some(
+    ({ turn }) => turn?.kind === "user" && turn.content.some((item) => item.type === "text" && item.text.startsWith(noPlanMark)),
+  );
+}
+
+/** False while a run may have ended before the route of its message was decided, such as one that waited in the queue. */
+function hasAnswer(messages: ReturnType<TurnDeps["store"]["messages"]>): boolean {
+  return messages.some(
+    ({ message }) => message.role === "assistant" && message.parts.some(({ type }) => type === "text" || type === "tool"),
+  );
 }
 
 async function routeOf(deps: TurnDeps, run: Run, askIntent: AskIntent): Promise<RouteName> {
   const { store } = deps;
-  const stored = store.messages(run.questId).findLast(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  const messages = store.messages(run.questId);
+  const at = messages.findLastIndex(({ message, turn }) => turn?.kind === "user" && userText(message) !== "");
+  const stored = messages[at];
   if (stored?.turn?.kind !== "user") return "loop";
-  if (run.startMessageId === null) return stored.turn.route ?? "loop";
+  const { route } = stored.turn;
+  if (run.startMessageId === null && (route !== undefined || hasAnswer(messages.slice(at + 1)))) return route ?? "loop";
   try {
-    const { route } = await decide(deps, run, stored.message, askIntent);
+    const decided = await decide(deps, run, stored.message, askIntent);
     // It may have been changed or removed while a model was asked.
     const now = store.message(stored.message.id);
-    if (now?.turn?.kind === "user" && route !== "loop") {
+    if (now?.turn?.kind === "user" && decided.route !== "loop") {
       await deps.ledger.ready(run.controller.signal);
-      store.keepTurn(stored.message.id, { ...now.turn, route });
+      store.keepTurn(stored.message.id, { ...now.turn, route: decided.route });
     }
-    return route;
+    return decided.route;
   } catch (error) {
     run.controller.signal.throwIfAborted();
     // The loop itself reports what is broken, such as a locked database.

@@ -46,7 +46,9 @@ export function transcript(messages: readonly StoredMessage[], outputCharacters:
         turn.kind === "retrieval"
           ? []
           : turn.content.flatMap((item) =>
-              item.type === "text" && item.text.trim() !== "" ? [`${speaker}: ${shorten(item.text.trim(), outputCharacters)}`] : [],
+              item.type === "text" && item.text.trim() !== ""
+                ? [`${"attached" in item && item.attached ? "Attached" : speaker}: ${shorten(item.text.trim(), outputCharacters)}`]
+                : [],
             );
       const calls = message.parts.flatMap((part) =>
         part.type === "tool" ? [`Tool ${part.title} (${part.status}): ${shorten(part.output ?? "", outputCharacters)}`] : [],

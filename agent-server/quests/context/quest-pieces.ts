@@ -76,7 +76,7 @@ function rawPieces({ message, turn }: StoredMessage): RawPiece[] {
           key: attachedKey(message.id, index),
           text: item.text,
           path: item.path?.replace(/:\d+-\d+$/, "") ?? null,
-          title: item.path ?? item.text.split("\n", 1)[0]?.replace(/:$/, "").slice(0, 120) ?? "",
+          title: item.path ?? item.source ?? item.text.split("\n", 1)[0]?.replace(/:$/, "").slice(0, 120) ?? "",
           kind: lines === null ? "file" : "selection",
         },
       ];

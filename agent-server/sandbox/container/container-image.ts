@@ -12,8 +12,8 @@ type ImageState = SandboxState["image"];
 export interface WantedImage {
   readonly name: string;
   readonly source: ImageState["source"];
-  /** Folder and hash of the Dockerfile to build; null for images that are pulled. */
-  readonly recipe: { readonly folder: string; readonly hash: string } | null;
+  /** Folder and hash of the Dockerfile to build, and the packages that it installs; null for images that are pulled. */
+  readonly recipe: { readonly folder: string; readonly hash: string; readonly packages: readonly string[] } | null;
 }
 
 const shippedName = "lancelot-sandbox:latest";
@@ -35,10 +35,9 @@ export function wantedImage(deps: { image: string; workspace: string; configDir:
       (at) => existsSync(join(at, "Dockerfile")),
     );
     if (folder === undefined) throw unavailable("The sandbox's Dockerfile (config/sandbox/Dockerfile) is missing.");
-    const hash = createHash("sha256")
-      .update(readFileSync(join(folder, "Dockerfile")))
-      .digest("hex");
-    return { name: shippedName, source: "shipped", recipe: { folder, hash } };
+    const dockerfile = readFileSync(join(folder, "Dockerfile"));
+    const hash = createHash("sha256").update(dockerfile).digest("hex");
+    return { name: shippedName, source: "shipped", recipe: { folder, hash, packages: installedPackages(dockerfile.toString("utf8")) } };
   }
   if (deps.image !== "dev_container") return { name: deps.image, source: "named", recipe: null };
   for (const path of [".devcontainer/devcontainer.json", ".devcontainer.json"]) {
@@ -54,6 +53,24 @@ export function wantedImage(deps: { image: string; workspace: string; configDir:
   throw unavailable(
     "config/sandbox.yaml selects the workspace's dev container, but the workspace has none. Set image to shipped or to an image name.",
   );
+}
+
+/** Maximum number of packages that are named. */
+const maxPackages = 60;
+
+/** The packages that a Dockerfile installs with apt-get. */
+export function installedPackages(dockerfile: string): string[] {
+  const commands = dockerfile
+    .replaceAll(/\\\r?\n/g, " ")
+    .split(/\n|&&|;/)
+    .map((command) => command.split(/\s+/));
+  const packages = commands.flatMap((words) => {
+    const at = words.indexOf("install");
+    return at !== -1 && words.slice(0, at).includes("apt-get")
+      ? words.slice(at + 1).filter((word) => /^[a-z0-9][a-z0-9.+-]*$/.test(word))
+      : [];
+  });
+  return [...new Set(packages)].slice(0, maxPackages);
 }
 
 /** Parses JSON with comments and trailing commas, the format of that file; null when it is invalid. */

@@ -11,6 +11,8 @@ export type World =
   | "deleted"
   | "tested"
   | "failing"
+  | "edited-after-tests"
+  | "documented-after-tests"
   | "built"
   | "rejected"
   | "denied"
@@ -71,6 +73,14 @@ const worlds: Record<World, () => { parts: ToolPart[]; changes?: Change[]; resto
   }),
   tested: () => ({ parts: [...edits(), command("npm test", 0, passing)], changes: proposed }),
   failing: () => ({ parts: [...edits(), command("npm test", 1, failing)], changes: proposed }),
+  "edited-after-tests": () => ({
+    parts: [...edits(), command("npm test", 0, passing), edit("src/cart.ts")],
+    changes: proposed,
+  }),
+  "documented-after-tests": () => ({
+    parts: [edit("src/cart.ts"), command("npm test", 0, passing), edit("README.md")],
+    changes: proposed,
+  }),
   built: () => ({ parts: [command("npm install", 0, "added 12 packages"), command("npm run build", 0, "built in 2 s")] }),
   rejected: () => ({ parts: edits(), changes: [change("src/cart.ts", "rejected"), change("README.md", "rejected")] }),
   denied: () => ({

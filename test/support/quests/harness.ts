@@ -5,10 +5,12 @@ import type { Quest } from "../../../agent-server/contract/chat.ts";
 import type { Emit, HostEvent } from "../../../agent-server/contract/events.ts";
 import { createGovernance, governanceMigrations } from "../../../agent-server/governance/governance.ts";
 import type { Models } from "../../../agent-server/models/models.ts";
+import { plansMigrations } from "../../../agent-server/plans/plans.ts";
 import { runLoop } from "../../../agent-server/turn/turn.ts";
 import { createQuests, questsMigrations } from "../../../agent-server/quests/quests.ts";
 import { createLedger, receiptsMigrations } from "../../../agent-server/receipts/receipts.ts";
 import { createPlaceholders, createRedactor, createSanitizer } from "../../../agent-server/security/security.ts";
+import type { Storage } from "../../../agent-server/storage/storage.ts";
 import { openMigratedStorage } from "../migrated-storage.ts";
 import type { ComposedTools } from "../compose-tools.ts";
 import type { Tools } from "../../../agent-server/tools/tools.ts";
@@ -30,16 +32,18 @@ export function makeFolders(within = tmpdir()): { root: string; dataDir: string;
   return { ...folders, remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
+type QuestsDeps = Parameters<typeof createQuests>[0];
+
 /** Opens quests on a real database, ledger and governance, with the models and tools of the test. */
 export function openHost(
   folders: { dataDir: string; workspace: string },
   models: Models,
   tools: HostTools,
-  more: Partial<Parameters<typeof createQuests>[0]> = {},
+  more: Partial<QuestsDeps> | ((of: { storage: Storage; emit: Emit }) => Partial<QuestsDeps>) = {},
 ) {
   const storage = openMigratedStorage({
     dataDir: folders.dataDir,
-    migrations: [...receiptsMigrations, ...governanceMigrations, ...questsMigrations],
+    migrations: [...receiptsMigrations, ...governanceMigrations, ...questsMigrations, ...plansMigrations],
   });
   const redactor = createRedactor();
   const ledger = createLedger({ storage, redactor });
@@ -77,7 +81,7 @@ export function openHost(
     sanitizer,
     emit,
     workspace: folders.workspace,
-    ...more,
+    ...(typeof more === "function" ? more({ storage, emit }) : more),
   });
 
   /** Resolves when `condition` holds. Checks it after every event except deltas. */

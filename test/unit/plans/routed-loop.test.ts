@@ -5,7 +5,7 @@ import { createRoutedLoop } from "../../../agent-server/plans/routes/routed-loop
 import { runLoop } from "../../../agent-server/turn/turn.ts";
 import { makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
-import { type Answer, calls, fails, says, scriptedModels } from "../../support/quests/scripted-models.ts";
+import { type Answer, calls, fails, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
 const open: { close(): Promise<void> }[] = [];
@@ -27,6 +27,12 @@ function start(script: Answer[], { isEnabled = true, askIntent }: { isEnabled?: 
       planLoop: async (deps, run, conclude, { thenRun }) => {
         planned.push(thenRun);
         await runLoop(deps, run, conclude);
+      },
+      store: {
+        get: () => {
+          throw new LancelotError("not_found", "There is no plan.");
+        },
+        runningOf: () => null,
       },
       isEnabled: () => isEnabled,
       askIntent: (deps, text, context) => {
@@ -79,6 +85,41 @@ describe("a run's loop", () => {
     host.orchestrator.resume(questId);
     await host.reaches(questId, "done");
     expect(host.routes()).toEqual(["answer"]);
+  });
+
+  it("decides the route after a resume when the run ended before it was decided", async () => {
+    const reached = Promise.withResolvers<void>();
+    const host = start([], {
+      askIntent: (_, __, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new LancelotError("cancelled", "Stopped.")), { once: true });
+          reached.resolve();
+        }),
+    });
+    const { questId } = host.orchestrator.send({ text: "How do I add a route to this app?" });
+    await reached.promise;
+    await host.close();
+    open.splice(0);
+    const next = start([says("Like this.")], {
+      askIntent: () => Promise.resolve({ told: { intent: "KNOWLEDGE_REQUEST", changes: false }, local: null }),
+    });
+    next.orchestrator.resume(questId);
+    await next.reaches(questId, "done");
+    expect([next.asked.length, next.routes().at(-1)]).toEqual([1, "answer"]);
+  });
+
+  it("does not decide on a message that joined the run, after that was interrupted", async () => {
+    const reached = Promise.withResolvers<void>();
+    const host = start([hangs("I begin.", reached.resolve)]);
+    const { questId } = host.orchestrator.send({ text: "Fix the header" });
+    await reached.promise;
+    host.orchestrator.steer(questId, "What is this?");
+    await host.close();
+    open.splice(0);
+    const next = start([says("Done.")]);
+    next.orchestrator.resume(questId);
+    await next.reaches(questId, "done");
+    expect(next.routes()).toEqual(["loop"]);
   });
 
   it.each([

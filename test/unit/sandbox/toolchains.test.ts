@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readableFolders, toolchainEnvironment } from "../../../agent-server/sandbox/toolchains.ts";
+import { readableFolders, toolchainEnvironment, toolManagers } from "../../../agent-server/sandbox/toolchains.ts";
 
 let base: string;
 let of: { home: string; workspace: string; dataDir: string };
@@ -47,5 +47,11 @@ describe("environment variables of tool managers", () => {
     const mine = join(base, "opt");
     expect(toolchainEnvironment({ RUSTUP_HOME: mine }, of.home, [mine])).toEqual({ RUSTUP_HOME: mine });
     expect(toolchainEnvironment({ RUSTUP_HOME: mine }, of.home, [join(of.home, ".rustup")])).toEqual({});
+  });
+
+  it("name the managers", () => {
+    const mine = join(base, "opt");
+    expect(toolManagers(toolchainEnvironment({ RUSTUP_HOME: mine, PYENV_ROOT: mine }, of.home, [mine]))).toEqual(["rustup", "pyenv"]);
+    expect(toolManagers({ PATH: "/bin" })).toEqual([]);
   });
 });

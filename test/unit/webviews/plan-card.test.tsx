@@ -58,21 +58,39 @@ describe("the card of a plan", () => {
     expect(shown("plan-check:ask")).toBe(true);
     expect(root.querySelectorAll(".plan-card-steps > li")).toHaveLength(2);
     await press("plan-approve");
-    expect(page.view.calls("plans.approve")).toEqual([{ id: "plan-1" }]);
+    expect(page.view.calls("plans.approve")).toEqual([{ id: "plan-1", updatedAt: samplePlan().updatedAt }]);
+    expect([...root.querySelectorAll("code")].some(({ textContent }) => textContent === "b.txt")).toBe(true);
     expect(page.view.calls("plans.execute")).toEqual([{ id: "plan-1" }]);
     expect(shown("plan-approve")).toBe(false);
   });
 
-  it("saves edited titles and leaves out emptied steps", async () => {
+  it("saves edited, added, moved and removed steps, each with what proves it", async () => {
     await show();
     await press("plan-edit");
     type("plan-step:1", "Write b with care");
-    type("plan-step:2", " ");
+    type("plan-details:1", "Two lines.");
+    await press("plan-remove:2");
+    await press("plan-add-step");
+    expect(buttonIn(root, "plan-confirm").disabled).toBe(true);
+    const added =
+      [...root.querySelectorAll<HTMLElement>('[data-testid^="plan-step:"]')].at(-1)?.dataset["testid"]?.slice("plan-step:".length) ?? "";
+    type(`plan-step:${added}`, "Test it");
+    type(`plan-done:${added}`, "`npm test` passes\n\n`b.txt` exists");
+    await press(`plan-up:${added}`);
+    expect(buttonIn(root, `plan-up:${added}`).disabled).toBe(true);
     await press("plan-confirm");
-    expect(page.view.calls("plans.update")).toEqual([
+    expect(page.view.calls("plans.update")).toMatchObject([
       {
         id: "plan-1",
-        steps: [{ title: "Write b with care", doneWhen: ["`b.txt` exists"], actions: [{ tool: "write_file", target: "b.txt" }] }],
+        steps: [
+          { title: "Test it", doneWhen: ["`npm test` passes", "`b.txt` exists"], actions: [] },
+          {
+            title: "Write b with care",
+            details: "Two lines.",
+            doneWhen: ["`b.txt` exists"],
+            actions: [{ tool: "write_file", target: "b.txt" }],
+          },
+        ],
       },
     ]);
   });

@@ -65,6 +65,34 @@ describe("leases on paths", () => {
     expect(one.read("a.txt")).toBe(edited(2, "FIRST"));
   });
 
+  describe.each([
+    ["in the order of the proposals", (first: string, second: string) => [first, second]],
+    ["the later proposal first", (first: string, second: string) => [second, first]],
+  ])("accepted one after the other, %s", (_, order) => {
+    const acceptBoth = async (first: string, second: string): Promise<string> => {
+      const results = [];
+      for (const id of order(first, second)) results.push(await one.tools.changes.decide(id, "accept"));
+      return results.map(({ hunks }) => hunks.map(({ state }) => state).join()).join(" ");
+    };
+
+    it("edits of different lines are both kept", async () => {
+      const states = await acceptBoth(await propose(one, "q1", edited(2)), await propose(one, "q2", edited(20)));
+      expect([states, one.read("a.txt")]).toEqual(["accepted accepted", edited(2).replace("line 20\n", "line 20 EDITED\n")]);
+    });
+
+    it("of edits of the same line the first accepted one stays", async () => {
+      const states = await acceptBoth(await propose(one, "q1", edited(2, "FIRST")), await propose(one, "q2", edited(2, "SECOND")));
+      expect([states, one.read("a.txt")]).toEqual(["accepted conflict", edited(2, order("FIRST", "SECOND")[0])]);
+    });
+
+    it("of two new files of the same name the first accepted one stays", async () => {
+      const first = await propose(one, "q1", "first\n", "new.txt");
+      const second = await propose(one, "q2", "second\n", "new.txt");
+      const states = await acceptBoth(first, second);
+      expect([states, one.read("new.txt")]).toEqual(["accepted conflict", `${order("first", "second")[0] ?? ""}\n`]);
+    });
+  });
+
   it("in two windows: both edits of a file are kept", async () => {
     const first = await propose(one, "q1", edited(2));
     const second = await propose(other, "q2", edited(20));

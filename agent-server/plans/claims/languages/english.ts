@@ -112,6 +112,7 @@ export const english = toLanguage({
   ],
   offers:
     "if when once after unless would could can would-you want like wish know wait not leave before until tell you'd approve approval approved accept explain show forward happy glad",
+  times: "when once after until",
   infinitives: {
     edit: "update modify change edit fix add implement refactor rename rewrite create write patch correct adjust improve replace move migrate",
     delete: "delete remove",

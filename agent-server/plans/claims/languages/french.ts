@@ -82,6 +82,7 @@ export const french = toLanguage({
     "j'y travaille",
   ],
   offers: "si lorsque quand après dès pourrais peux souhaitez voulez veux attendre attends pas laisser avant dites dis expliquer",
+  times: "lorsque quand dès après",
   infinitives: {
     edit: "modifier corriger ajouter créer écrire renommer implémenter remplacer changer éditer adapter améliorer",
     delete: "supprimer effacer retirer",

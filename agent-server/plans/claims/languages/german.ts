@@ -86,6 +86,7 @@ export const german = toLanguage({
     "es geht los",
   ],
   offers: "wenn falls sobald nachdem würde könnte kann möchtest willst warte nicht lasse bevor bis sag erkläre",
+  times: "wenn sobald nachdem bis",
   infinitives: {
     edit: "aktualisieren ändern bearbeiten beheben korrigieren hinzufügen ergänzen erstellen anlegen schreiben umbenennen implementieren anpassen ersetzen",
     delete: "löschen entfernen",

@@ -84,6 +84,7 @@ export const italian = toLanguage({
     "torno subito",
   ],
   offers: "se quando dopo potrei posso vuoi vuole desideri aspettare aspetto non lasciare prima dimmi spiegare finché",
+  times: "quando dopo finché",
   infinitives: {
     edit: "aggiornare modificare cambiare correggere aggiungere creare scrivere rinominare implementare sostituire migliorare sistemare",
     delete: "eliminare cancellare rimuovere",

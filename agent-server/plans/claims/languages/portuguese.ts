@@ -89,6 +89,7 @@ export const portuguese = toLanguage({
     "estou nisso",
   ],
   offers: "se quando depois poderia posso quer deseja esperar não deixar antes diga explicar até caso",
+  times: "quando depois até",
   infinitives: {
     edit: "atualizar modificar alterar editar corrigir adicionar criar escrever renomear implementar substituir melhorar",
     delete: "excluir remover apagar",

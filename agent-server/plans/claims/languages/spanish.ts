@@ -95,6 +95,7 @@ export const spanish = toLanguage({
     "ya me pongo",
   ],
   offers: "si cuando después podría puedo quieres quiere deseas esperar no dejar antes dime explicar hasta",
+  times: "cuando después hasta",
   infinitives: {
     edit: "actualizar modificar cambiar editar corregir arreglar añadir agregar crear escribir renombrar implementar reemplazar mejorar",
     delete: "eliminar borrar quitar",

@@ -1,0 +1,134 @@
+import type { Signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { PlannedAction, PlannedStep, ProposedStep } from "../../agent-server/contract/plans.ts";
+import { Button } from "../shared/components.tsx";
+import { t } from "../shared/l10n.ts";
+
+/** A step as the form holds it. Criteria are lines of one text. */
+export interface EditedStep {
+  /** Stays the same while steps are moved, for the fields' focus. */
+  readonly key: string;
+  readonly title: string;
+  readonly details: string;
+  readonly doneWhen: string;
+  readonly actions: readonly PlannedAction[];
+}
+
+export function editedSteps(steps: readonly PlannedStep[]): EditedStep[] {
+  return steps.map(({ id, title, details = "", doneWhen, actions }) => ({
+    key: id,
+    title,
+    details,
+    doneWhen: doneWhen.join("\n"),
+    actions,
+  }));
+}
+
+function criteriaOf({ doneWhen }: EditedStep): string[] {
+  return doneWhen
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .slice(0, 10);
+}
+
+/** True when each step has a title and something that proves it. */
+export function isComplete(steps: readonly EditedStep[]): boolean {
+  return steps.length > 0 && steps.every((step) => step.title.trim() !== "" && criteriaOf(step).length > 0);
+}
+
+export function proposedSteps(steps: readonly EditedStep[]): ProposedStep[] {
+  return steps.map((step) => ({
+    title: step.title.trim(),
+    ...(step.details.trim() === "" ? {} : { details: step.details.trim() }),
+    doneWhen: criteriaOf(step),
+    actions: [...step.actions],
+    ...(step.actions.length === 0 ? { whyNoActions: t("Edited by the user") } : {}),
+  }));
+}
+
+/** The form of a plan's steps: titles, details and criteria; steps can be added, moved and removed. */
+export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }): JSX.Element {
+  const change = (index: number, patch: Partial<EditedStep>): void => {
+    const old = steps.peek()[index];
+    if (old !== undefined) steps.value = steps.peek().with(index, { ...old, ...patch });
+  };
+  const move = (index: number, by: -1 | 1): void => {
+    const [one, other] = [steps.peek()[index], steps.peek()[index + by]];
+    if (one !== undefined && other !== undefined)
+      steps.value = steps
+        .peek()
+        .with(index, other)
+        .with(index + by, one);
+  };
+  return (
+    <div class="plan-edit">
+      <ol>
+        {steps.value.map((step, index) => (
+          <li key={step.key}>
+            <input
+              data-testid={`plan-step:${step.key}`}
+              aria-label={t("Title of step {0}", index + 1)}
+              value={step.title}
+              maxLength={300}
+              onInput={({ currentTarget: { value } }) => change(index, { title: value })}
+            />
+            <textarea
+              data-testid={`plan-details:${step.key}`}
+              rows={2}
+              maxLength={4_000}
+              aria-label={t("What to change in step {0}", index + 1)}
+              placeholder={t("What to change, and how")}
+              value={step.details}
+              onInput={({ currentTarget: { value } }) => change(index, { details: value })}
+            />
+            <textarea
+              data-testid={`plan-done:${step.key}`}
+              rows={2}
+              aria-label={t("What proves step {0}, one per line", index + 1)}
+              placeholder={t("What proves it, one per line: “npm test passes”")}
+              value={step.doneWhen}
+              onInput={({ currentTarget: { value } }) => change(index, { doneWhen: value })}
+            />
+            <div class="actions">
+              <Button
+                testId={`plan-up:${step.key}`}
+                disabled={index === 0}
+                label={t("Move step {0} up", index + 1)}
+                onClick={() => move(index, -1)}
+              >
+                {t("Up")}
+              </Button>
+              <Button
+                testId={`plan-down:${step.key}`}
+                disabled={index === steps.value.length - 1}
+                label={t("Move step {0} down", index + 1)}
+                onClick={() => move(index, 1)}
+              >
+                {t("Down")}
+              </Button>
+              <Button
+                testId={`plan-remove:${step.key}`}
+                label={t("Remove step {0}", index + 1)}
+                onClick={() => {
+                  steps.value = steps.peek().toSpliced(index, 1);
+                }}
+              >
+                {t("Remove")}
+              </Button>
+            </div>
+          </li>
+        ))}
+      </ol>
+      <Button
+        testId="plan-add-step"
+        disabled={steps.value.length >= 30}
+        onClick={() => {
+          steps.value = [...steps.peek(), { key: crypto.randomUUID(), title: "", details: "", doneWhen: "", actions: [] }];
+        }}
+      >
+        {t("Add Step")}
+      </Button>
+    </div>
+  );
+}
