@@ -14,7 +14,7 @@ import {
   tasksHandlers,
   usageHandlers,
 } from "./models/models.ts";
-import { plansHandlers } from "./plans/plans.ts";
+import { artifactHandlers, plansHandlers } from "./plans/plans.ts";
 import { chatHandlers, contextHandlers } from "./quests/quests.ts";
 import { receiptsHandlers, withReceipt } from "./receipts/receipts.ts";
 import { securityHandlers } from "./security/security.ts";
@@ -79,6 +79,7 @@ export function createHandlers(
     },
     ...chatHandlers(quests),
     ...contextHandlers(quests),
+    ...artifactHandlers({ quests, store: services.plans.store }),
     ...plansHandlers({ store: services.plans.store, quests, governance, tools, ledger, redactor }),
     ...oauthHandlers(oauth, { ledger, onChange: () => (emit("oauth", {}), emit("models", {})) }),
     ...modelsHandlers(models, ledger),

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { artifactMethods } from "./artifacts.ts";
 import { backgroundMethods } from "./background.ts";
 import { changeMethods } from "./changes.ts";
 import { chatMethods } from "./chat.ts";
@@ -41,6 +42,7 @@ export const methods = {
   ...backgroundMethods,
   ...changeMethods,
   ...planMethods,
+  ...artifactMethods,
   ...securityMethods,
   ...soulMethods,
   ...trustMethods,

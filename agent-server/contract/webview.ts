@@ -46,6 +46,10 @@ export const MemoryPlace = z.object({
 });
 export type MemoryPlace = z.infer<typeof MemoryPlace>;
 
+/** An artifact in the War Room's Artifacts panel, listed with the others of its task. */
+export const ArtifactPlace = z.object({ questId: z.string(), id: z.string() });
+export type ArtifactPlace = z.infer<typeof ArtifactPlace>;
+
 /** Messages to a webview. */
 export const ToView = z.discriminatedUnion("type", [
   z.object({ type: z.literal("result"), id: z.int(), result: z.unknown().optional() }),
@@ -59,6 +63,7 @@ export const ToView = z.discriminatedUnion("type", [
     receiptId: z.string().optional(),
     tab: z.string().optional(),
     memory: MemoryPlace.optional(),
+    artifact: ArtifactPlace.optional(),
     compose: z.string().optional(),
     focus: z.boolean().optional(),
     newQuest: z.boolean().optional(),

@@ -19,6 +19,12 @@ export const plansMigrations: readonly Migration[] = [
   },
 ];
 
+/** A plan with the title of its task. */
+export interface ListedPlan {
+  readonly plan: PlanArtifact;
+  readonly questTitle: string;
+}
+
 /** True for a plan that was neither run nor rejected. */
 export function isUndecided({ status }: Pick<PlanArtifact, "status">): boolean {
   return status === "draft" || status === "approved";
@@ -42,6 +48,12 @@ export function createPlanStore({ storage, emit, workspace, now }: { storage: St
       `SELECT plans.plan FROM plans JOIN quests ON quests.id = plans.quest_id
        WHERE quests.workspace = @workspace AND (@questId IS NULL OR plans.quest_id = @questId)
        ORDER BY plans.created_at DESC, plans.rowid DESC LIMIT @limit`,
+    ),
+    page: db.prepare<[Record<string, unknown>], Row & { title: string }>(
+      `SELECT plans.plan, quests.title FROM plans JOIN quests ON quests.id = plans.quest_id
+       WHERE quests.workspace = @workspace AND (@questId IS NULL OR plans.quest_id = @questId)
+         AND (@at IS NULL OR (plans.created_at, plans.id) <= (@at, @id))
+       ORDER BY plans.created_at DESC, plans.id DESC LIMIT @limit`,
     ),
   };
   const read = ({ plan }: Row): PlanArtifact => PlanArtifact.parse(JSON.parse(plan));
@@ -68,6 +80,11 @@ export function createPlanStore({ storage, emit, workspace, now }: { storage: St
     /** Newest first. */
     list: (filter: { questId?: string | undefined; limit: number }): PlanArtifact[] =>
       statements.list.all({ workspace, questId: filter.questId ?? null, limit: filter.limit }).map(read),
+    /** Newest first, from the plan at a position, or the one after it. */
+    page: ({ questId, from, limit }: { questId: string | null; from: { at: string; id: string } | null; limit: number }): ListedPlan[] =>
+      statements.page
+        .all({ workspace, questId, limit, at: from?.at ?? null, id: from?.id ?? null })
+        .map((row) => ({ plan: read(row), questTitle: row.title })),
     /** The plan that the next run of the quest carries on; null without one. */
     runningOf: (questId: string): PlanArtifact | null =>
       statements.list

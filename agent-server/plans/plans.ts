@@ -8,6 +8,7 @@ import { createPlanStore, type PlanStore } from "./plan-store.ts";
 import { noPlanMark, type PlanLoop } from "./plan-loop.ts";
 import { makePlan } from "./planner.ts";
 
+export { artifactHandlers } from "./artifacts/artifact-list.ts";
 export { createClaimCheck } from "./claims/claims.ts";
 export { recallExperiences } from "./reasoning/experiences.ts";
 export { createReasoning } from "./reasoning/reasoning.ts";

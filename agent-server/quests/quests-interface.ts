@@ -1,6 +1,7 @@
 import type { Message, Quest } from "../contract/chat.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { Params, Result } from "../contract/table.ts";
+import type { AnswerMessage, AnswerQuery } from "./answer-messages.ts";
 import { type ContextService } from "./context/context-service.ts";
 
 /** Runs tasks from a message to an answer. Every step is persisted before the next one begins. */
@@ -19,6 +20,8 @@ export interface Quests {
   commands(): Result<"commands.list">;
   list(params: Params<"quests.list">): Result<"quests.list">;
   get(id: string): { quest: Quest; messages: Message[] };
+  /** Finished answers and the reasoning before them, newest first. */
+  answers(query: AnswerQuery): AnswerMessage[];
   resume(id: string): Quest;
   /** Starts a run of a quest in normal mode, whose plan was approved. @throws LancelotError `conflict` while it runs */
   runPlan(id: string, reason: string): Quest;

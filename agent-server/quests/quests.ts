@@ -2,6 +2,7 @@ import type { Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
 import { type ReceiptOpening, withReceipt } from "../receipts/receipts.ts";
+import { createAnswerReader } from "./answer-messages.ts";
 import { createCompactCommand } from "./compact-command.ts";
 import { createHostCommands } from "./host-commands.ts";
 import { changeMode } from "./crusader.ts";
@@ -23,6 +24,7 @@ export { protectContent, toConversation } from "./conversation.ts";
 export { withoutCrusader } from "./crusader.ts";
 export { type Notice, notice, noticeOf, addNoticeOnce } from "./notices.ts";
 export { hasOpenChanges } from "./open-changes.ts";
+export type { Quests } from "./quests-interface.ts";
 export { userText } from "./quest-page.ts";
 export type { Planning, Run, RunRouting } from "./quest-run.ts";
 export type { QuestStore } from "./quest-store.ts";
@@ -56,6 +58,7 @@ export function createQuests(deps: QuestsDeps): Quests {
   const compactCommand = createCompactCommand({ store, contextService, redactor, log, requireNotRunningElsewhere });
   const hostCommands = createHostCommands({ store, ledger, redactor, log, requireNotRunningElsewhere, actions: deps.hostActions ?? null });
   const messages = createQuestMessages({ ...services, ledger, redactor, compactCommand, hostCommands });
+  const answers = createAnswerReader({ storage: deps.storage, workspace });
   let closed = false;
   const stopVerificationNotices = showVerificationFailures({ store, verifications });
   const stopChanges = changes.onChange((change) => {
@@ -159,6 +162,8 @@ export function createQuests(deps: QuestsDeps): Quests {
       runner.runOf(id)?.flush?.();
       return { quest: store.quest(id), messages: store.messages(id).map(({ message }) => message) };
     },
+
+    answers,
 
     resume(id) {
       requireTask(id);

@@ -9,6 +9,7 @@ import { type ModelServer, startModelServer } from "../support/model-server/serv
 import { inOrder } from "../support/model-server/script.ts";
 import type { SeenRequest, Turn } from "../support/model-server/turn.ts";
 import { makeFolders } from "../support/quests/harness.ts";
+import { long, token } from "../support/secret-samples.ts";
 import { edits, useModelServer } from "../support/tasks/two-file-change.ts";
 
 const call = { owner: true, signal: new AbortController().signal };
@@ -104,6 +105,26 @@ describe("claims of an answer", () => {
     const { result, messages } = await ask("Tidy README.md.", [{ text: lie }], { CLAIM_VERIFICATION: false });
     expect(claimsIn(messages)).toEqual([]);
     expect(result).toMatchObject({ response: lie, confidence: 1 });
+  });
+});
+
+describe("the verbose sections of an answer", () => {
+  it("are artifacts without secrets, and the answer stays whole everywhere else", async () => {
+    const secret = token("ghp_", long(36));
+    const said = `The sample adds durations.\n\n## Risks\n\n\`\`\`\n## code ${secret}\n\`\`\`\n\n## Result\nNothing changed.\n`;
+    const { result, messages, handlers } = await ask("What does this project do?", [{ text: said }, { text: "Nothing is missing." }]);
+    const [stored = ""] = textsIn(messages);
+    expect(stored).not.toContain(secret);
+    expect(stored.split("## Result")).toHaveLength(2);
+    const { items } = await handlers["artifacts.list"]({ questId: result.quest_id, limit: 50 }, { ...call, owner: false });
+    expect(items).toMatchObject([{ kind: "section", title: "Risks", questId: result.quest_id, messageId: messages.at(-1)?.id }]);
+    expect(items[0]?.text).toBe(stored.slice(stored.indexOf("## Risks"), stored.indexOf("## Result")));
+    // What the terminal, the export and the model read is the answer as it was given.
+    expect(result.response).toBe(stored);
+    const { markdown } = await handlers["quests.export"]({ id: result.quest_id }, call);
+    expect(markdown).toContain(stored.trim());
+    await handlers["chat.run"]({ message: "And what is missing?", crusader_mode: false, quest_id: result.quest_id }, call);
+    expect(requests.at(-1)?.messages.some(({ role, text }) => role === "assistant" && text.includes("## Risks"))).toBe(true);
   });
 });
 

@@ -130,6 +130,7 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "security.inspect": "looks",
   "security.redact": "looks",
   "repl.run": "road",
+  "artifacts.list": "looks",
   "plans.create": "quest",
   "plans.list": "looks",
   "plans.get": "looks",

@@ -2,6 +2,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { flushSync, memo } from "preact/compat";
 import { useErrorBoundary } from "preact/hooks";
+import { isAnswer } from "../../agent-server/contract/artifacts.ts";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
 import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx";
@@ -9,6 +10,7 @@ import { type CommandName, commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
+import { AnswerText } from "./answer-text.tsx";
 import type { Chat } from "./chat-state.ts";
 import { ReasoningCard } from "./reasoning-card.tsx";
 import { OutcomeCard } from "./outcome.tsx";
@@ -87,14 +89,20 @@ interface PartProps {
   part: Part;
   own: boolean;
   streaming: boolean;
+  /** True for a part of a finished answer. */
+  answer: boolean;
   questId: string;
+  messageId: string;
+  index: number;
   chat: Chat;
 }
 
-const PartView = memo(function PartView({ part, own, streaming, questId, chat }: PartProps): JSX.Element | null {
+const PartView = memo(function PartView(props: PartProps): JSX.Element | null {
+  const { part, own, streaming, answer, questId, messageId, index, chat } = props;
   switch (part.type) {
     case "text":
-      return own ? <div class="own-text">{part.text}</div> : <Markdown text={part.text} streaming={streaming} bridge={chat.bridge} />;
+      if (own) return <div class="own-text">{part.text}</div>;
+      return <AnswerText text={part.text} isAnswer={answer} partIndex={index} {...{ streaming, questId, messageId, chat }} />;
     case "thinking":
       return part.text.trim() === "" ? null : <Thinking text={part.text} streaming={streaming} chat={chat} />;
     case "image":
@@ -154,7 +162,17 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
         </div>
       )}
       {parts.map((part, index) => (
-        <PartView key={index} part={part} own={own} streaming={open && index === last} questId={questId} chat={chat} />
+        <PartView
+          key={index}
+          part={part}
+          own={own}
+          streaming={open && index === last}
+          answer={isAnswer(message.value)}
+          questId={questId}
+          messageId={id}
+          index={index}
+          chat={chat}
+        />
       ))}
       {answeredBy !== undefined && parts.some(({ type }) => type !== "notice") && <AnsweredLine by={answeredBy} chat={chat} />}
       {open && parts.length === 0 && (

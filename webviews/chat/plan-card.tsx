@@ -5,25 +5,9 @@ import type { PlanArtifact, PlannedStep } from "../../agent-server/contract/plan
 import { problemOf } from "../shared/bridge.ts";
 import { Button, Card, Problem, State, type StateProps } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
+import { planState } from "../shared/plan-state.ts";
 import type { Chat } from "./chat-state.ts";
 import { type EditedStep, editedSteps, isComplete, PlanEditor, proposedSteps } from "./plan-editor.tsx";
-
-function planState(status: PlanArtifact["status"]): StateProps {
-  switch (status) {
-    case "draft":
-      return { icon: "circle-outline", text: t("Waiting for your approval"), kind: "attention" };
-    case "approved":
-      return { icon: "check", text: t("Approved"), kind: "good" };
-    case "running":
-      return { icon: "loading", text: t("Running"), kind: "attention" };
-    case "done":
-      return { icon: "check", text: t("Done"), kind: "good" };
-    case "failed":
-      return { icon: "error", text: t("Failed"), kind: "bad" };
-    case "rejected":
-      return { icon: "close", text: t("Rejected"), kind: "quiet" };
-  }
-}
 
 function stepState(status: PlannedStep["status"]): StateProps {
   switch (status) {

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { t } from "../shared/l10n.ts";
+import { ArtifactsPanel } from "./artifacts/artifacts-panel.tsx";
 import { CommandPanel } from "./command-panel.tsx";
 import { GovernancePanel } from "./governance/governance-panel.tsx";
 import { LearningPanel } from "./learning/learning-panel.tsx";
@@ -27,6 +28,7 @@ export const panels: readonly PanelEntry[] = [
   { id: "trust", icon: "graph", title: () => t("Trust"), render: (warRoom) => <TrustPanel warRoom={warRoom} /> },
   { id: "learning", icon: "mortar-board", title: () => t("Learning"), render: (warRoom) => <LearningPanel warRoom={warRoom} /> },
   { id: "receipts", icon: "verified", title: () => t("Receipts"), render: (warRoom) => <ReceiptsPanel warRoom={warRoom} /> },
+  { id: "artifacts", icon: "library", title: () => t("Artifacts"), render: (warRoom) => <ArtifactsPanel warRoom={warRoom} /> },
   {
     id: "memory",
     icon: "archive",

@@ -1,9 +1,10 @@
 import { Filters, noFilters, SavedWarRoom } from "./war-room-types.ts";
 import { computed, type Signal, signal } from "@preact/signals";
-import type { MemoryPlace } from "../../agent-server/contract/webview.ts";
+import type { ArtifactPlace, MemoryPlace } from "../../agent-server/contract/webview.ts";
 import type { Bridge } from "../shared/bridge.ts";
 import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
+import { type ArtifactsState, createArtifactsState } from "./artifacts/artifacts-state.ts";
 import { createGovernanceState, type GovernanceState } from "./governance/governance-state.ts";
 import { createLearningState, type LearningView } from "./learning/learning-state.ts";
 import type { LiveQuery } from "./live-query.ts";
@@ -26,6 +27,7 @@ export interface WarRoom {
   readonly tools: ToolsState;
   readonly usage: UsageState;
   readonly memory: MemoryState;
+  readonly artifacts: ArtifactsState;
   showTab(id: string): void;
   showReceipt(id: string): void;
   /** Opens the receipts with only these filters. */
@@ -33,6 +35,8 @@ export interface WarRoom {
   showQuest(questId: string): void;
   /** Opens a section of the Memory panel, or one item in it. */
   showMemory(place: MemoryPlace): void;
+  /** Opens the Artifacts panel with the artifacts of a task. */
+  showArtifact(place: ArtifactPlace): void;
 }
 
 export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<SavedWarRoom>): WarRoom {
@@ -67,9 +71,15 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
     tab.value = "memory";
     memory.show(place);
   };
+  const artifacts = createArtifactsState(bridge, store, shown("artifacts"));
+  const showArtifact = (place: ArtifactPlace): void => {
+    tab.value = "artifacts";
+    artifacts.show(place);
+  };
   bridge.onShow((wanted) => {
     if (wanted.tab !== undefined) tab.value = wanted.tab;
     if (wanted.memory !== undefined) showMemory(wanted.memory);
+    if (wanted.artifact !== undefined) showArtifact(wanted.artifact);
     if (wanted.receiptId !== undefined) showReceipt(wanted.receiptId);
     else if (wanted.questId !== undefined) showQuest(wanted.questId);
   });
@@ -77,7 +87,7 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
     tab.value = id;
   };
   return {
-    ...{ bridge, store, tab, receipts, governance, soul, trust, learning, tools, usage, memory },
-    ...{ showTab, showReceipt, showReceipts, showQuest, showMemory },
+    ...{ bridge, store, tab, receipts, governance, soul, trust, learning, tools, usage, memory, artifacts },
+    ...{ showTab, showReceipt, showReceipts, showQuest, showMemory, showArtifact },
   };
 }

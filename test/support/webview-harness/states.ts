@@ -33,6 +33,7 @@ import {
   sampleTrust,
   sampleTrustProposal,
 } from "./samples.ts";
+import { answerWithSections, sampleArtifact, sampleArtifacts } from "./artifact-samples.ts";
 import { samplePlan } from "./plan-samples.ts";
 import {
   emptyMemoryAnswers,
@@ -260,6 +261,7 @@ function answersWith(patch: Record<string, unknown> = {}): Record<string, unknow
     "router.stats": sampleRouterStats(),
     "models.servers": { items: [sampleServer(), brokenServer] },
     ...memoryAnswers,
+    "artifacts.list": { items: sampleArtifacts },
     "tools.providers": { items: sampleProviders },
     "tools.route": sampleRoute(),
     "tools.sandbox": sampleSandbox(),
@@ -469,6 +471,21 @@ export const states: readonly ViewState[] = [
   ),
   chat("chat-plan", proposedPlan),
   chat("chat-plan-edit", proposedPlan, { click: ['[data-testid="plan-edit"]'] }),
+  chat("chat-answer-sections", {
+    answers: questAnswers(sampleQuest(), [
+      question,
+      sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "text", text: answerWithSections }] }),
+    ]),
+  }),
+  fixture("war-room-artifacts", "artifacts"),
+  fixture("war-room-artifacts-opened", "artifacts", {
+    shows: [{ type: "show", tab: "artifacts", artifact: { questId: "quest-1", id: sampleArtifact().id } }],
+    answers: answersWith({ "artifacts.list": { items: sampleArtifacts.filter(({ questId }) => questId === "quest-1") } }),
+  }),
+  fixture("war-room-artifacts-empty", "artifacts", { answers: answersWith({ "artifacts.list": { items: [] } }) }),
+  fixture("war-room-artifacts-failed", "artifacts", {
+    errors: { "artifacts.list": { code: "internal", message: "The artifacts could not be read." } },
+  }),
   chat(
     "chat-checked-answer",
     { answers: questAnswers(sampleQuest(), [question, checked]) },

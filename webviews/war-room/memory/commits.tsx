@@ -6,7 +6,7 @@ import { Button, Icon, RelativeTime, State } from "../../shared/components.tsx";
 import { count, formatNumber, formatPercent, t } from "../../shared/l10n.ts";
 import { Placeholder } from "../live-panel.tsx";
 import type { WarRoom } from "../war-room-state.ts";
-import { ListWithDetail } from "./list-with-detail.tsx";
+import { ListWithDetail } from "../list-with-detail.tsx";
 import { Change, Origin, ReceiptLink, TaskLink } from "./memory-parts.tsx";
 import { authorText, commitState, namespaceText, opText, targetText } from "./memory-labels.ts";
 

@@ -8,7 +8,7 @@ import { ShareBar } from "../charts.tsx";
 import { Meter, Placeholder } from "../live-panel.tsx";
 import type { WarRoom } from "../war-room-state.ts";
 import { compileActionId } from "./memory-actions.ts";
-import { ListWithDetail } from "./list-with-detail.tsx";
+import { ListWithDetail } from "../list-with-detail.tsx";
 import { problemFor, ReceiptLink, TaskLink, TextForm } from "./memory-parts.tsx";
 import type { ContextRow, ContextView } from "./memory-state.ts";
 import { blockText, contextParts, placeText } from "./memory-labels.ts";

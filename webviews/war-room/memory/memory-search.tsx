@@ -7,7 +7,7 @@ import { FilterBar, SearchField } from "../search-field.tsx";
 import { Select } from "../select.tsx";
 import type { WarRoom } from "../war-room-state.ts";
 import { ItemDetail, shownItemHeading } from "./item-detail.tsx";
-import { itemsText, ListWithDetail } from "./list-with-detail.tsx";
+import { itemsText, ListWithDetail } from "../list-with-detail.tsx";
 import { type MemoryFilters, noMemoryFilters } from "./memory-state.ts";
 import { namespaceText, placeText, sourceText, tierText } from "./memory-labels.ts";
 

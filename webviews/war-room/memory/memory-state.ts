@@ -16,8 +16,9 @@ import type { MemoryPlace } from "../../../agent-server/contract/webview.ts";
 import type { Bridge } from "../../shared/bridge.ts";
 import type { Store } from "../../shared/store.ts";
 import { createLiveQuery, type LiveQuery } from "../live-query.ts";
+import { onChange } from "../on-change.ts";
 import { createMemoryActions, type MemoryActions } from "./memory-actions.ts";
-import { createPagedList, type PagedList } from "./paged-list.ts";
+import { createPagedList, type PagedList } from "../paged-list.ts";
 
 export const sections = ["core", "search", "commits", "quarantine", "contexts", "upkeep"] as const;
 export type Section = (typeof sections)[number];
@@ -83,20 +84,11 @@ export function searchOf(filters: MemoryFilters): Pick<ParamsIn<"memory.search">
   };
 }
 
-function onChange<T>(source: ReadonlySignal<T>, act: () => void): void {
-  let before = source.peek();
-  source.subscribe((next) => {
-    if (next === before) return;
-    before = next;
-    act();
-  });
-}
-
 export function createMemoryState(bridge: Bridge, store: Pick<Store, "generation">, shown: ReadonlySignal<boolean>): MemoryState {
   const section = signal<Section>("core");
   const topics = ["memory", "flags"] as const;
   const within = (wanted: Section) => computed(() => shown.value && section.value === wanted);
-  const at = (wanted: Section) => ({ bridge, store, shown: within(wanted) });
+  const at = (wanted: Section) => ({ bridge, store, topics, shown: within(wanted) });
 
   const filters = signal(noMemoryFilters);
   const hits = createPagedList<SearchHit>({

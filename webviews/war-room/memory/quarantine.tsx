@@ -9,7 +9,7 @@ import { count, formatPercent, t } from "../../shared/l10n.ts";
 import { FieldRow, Placeholder } from "../live-panel.tsx";
 import { Segments } from "../segments.tsx";
 import type { WarRoom } from "../war-room-state.ts";
-import { ListWithDetail } from "./list-with-detail.tsx";
+import { ListWithDetail } from "../list-with-detail.tsx";
 import { Origin, problemFor, TaskLink, TextForm } from "./memory-parts.tsx";
 import { changedLines, quarantineState, namespaceText, quarantinedEditText } from "./memory-labels.ts";
 

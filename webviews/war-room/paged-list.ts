@@ -1,7 +1,8 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
-import type { Bridge } from "../../shared/bridge.ts";
-import type { Store } from "../../shared/store.ts";
-import { createLiveQuery, type LiveQuery } from "../live-query.ts";
+import type { Topic } from "../../agent-server/contract/events.ts";
+import type { Bridge } from "../shared/bridge.ts";
+import type { Store } from "../shared/store.ts";
+import { createLiveQuery, type LiveQuery } from "./live-query.ts";
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -29,25 +30,28 @@ export interface PagedListOptions<T> {
   readonly shown: ReadonlySignal<boolean>;
   readonly read: (cursor: string | undefined, abort: AbortSignal) => Promise<Page<T>>;
   readonly keyOf: (item: T) => string;
+  /** Topics of the events that make the list stale. */
+  readonly topics: readonly Topic[];
 }
 
 interface Read<T> extends Page<T> {
   readonly pages: number;
 }
 
-/** Minimum milliseconds between two reads, because an agent changes memory in bursts. */
+/** Minimum milliseconds between two reads, because an agent causes events in bursts. */
 const minIntervalMs = 250;
 /** Number of rows before the end at which the next page is loaded. */
 const lookAhead = 40;
 /** Most pages that are reloaded after an event; scrolling loads the pages after them readAll. */
 const maxReloadedPages = 5;
 
-export function createPagedList<T>({ bridge, store, shown, read, keyOf }: PagedListOptions<T>): PagedList<T> {
+export function createPagedList<T>(options: PagedListOptions<T>): PagedList<T> {
+  const { bridge, store, shown, read, keyOf, topics } = options;
   let append = false;
   let reloadAll = true;
   let wanted = 1;
   bridge.onEvent(({ topic }) => {
-    if (topic === "memory" || topic === "flags") reloadAll = true;
+    if (topics.includes(topic)) reloadAll = true;
   });
   store.generation.subscribe(() => {
     reloadAll = true;
@@ -66,7 +70,7 @@ export function createPagedList<T>({ bridge, store, shown, read, keyOf }: PagedL
   }
 
   const live: LiveQuery<Read<T>> = createLiveQuery<Read<T>>({
-    ...{ bridge, store, shown, minIntervalMs, topics: ["memory", "flags"] as const },
+    ...{ bridge, store, shown, minIntervalMs, topics },
     async read(abort) {
       const before = live.value.peek();
       const on = append && !reloadAll && before?.nextCursor !== undefined;

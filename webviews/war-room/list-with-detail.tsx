@@ -2,9 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect } from "preact/hooks";
 import type { Signal } from "@preact/signals";
-import { Button, IconButton, Problem } from "../../shared/components.tsx";
-import { count, t } from "../../shared/l10n.ts";
-import { VirtualList } from "../../shared/virtual-list.tsx";
+import { Button, IconButton, Problem } from "../shared/components.tsx";
+import { count, t } from "../shared/l10n.ts";
+import { VirtualList } from "../shared/virtual-list.tsx";
 import type { PagedList } from "./paged-list.ts";
 
 interface ListWithDetailProps<T> {
