@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { maxOpenEditors, maxSelectedText } from "./open-editor-limits.ts";
 import { protocolVersion } from "./common.ts";
 import { OutlineEntry } from "./context.ts";
 import { Posture } from "./governance.ts";
@@ -51,10 +52,6 @@ const EditorModelMessage = z.object({
   ),
 });
 export type EditorModelMessage = z.infer<typeof EditorModelMessage>;
-
-/** Limits of `openEditors`: files, and characters of selected text. */
-export const maxOpenEditors = 20;
-export const maxSelectedText = 2_000;
 
 const Locations = z.object({
   items: z.array(Position),

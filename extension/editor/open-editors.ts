@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
-import { type EditorResult, maxOpenEditors, maxSelectedText } from "../../agent-server/contract/editor.ts";
+import type { EditorResult } from "../../agent-server/contract/editor.ts";
+import { maxOpenEditors, maxSelectedText } from "../../agent-server/contract/open-editor-limits.ts";
 import { pathOf } from "./workspace-path.ts";
 
 /** The files of the workspace that are open in this window, and the selection of the active editor. Lines start at 1. */
