@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { ArtifactPlace } from "../../agent-server/contract/webview.ts";
 import type { AgentHost } from "../host/agent-host-types.ts";
 import type { WarRoom } from "../views/war-room.ts";
 import { type Commands, field } from "./commands.ts";
@@ -9,10 +8,11 @@ export function warRoomCommands(host: AgentHost, warRoom: WarRoom): Commands {
   return {
     "lancelot.openWarRoom"(argument) {
       const receiptId = field(argument, "receiptId");
-      const artifact = ArtifactPlace.safeParse(argument).data;
+      const questId = field(argument, "questId");
+      const id = field(argument, "id");
       const tab = field(argument, "tab");
       if (receiptId !== undefined) warRoom.open({ tab: "receipts", receiptId });
-      else if (artifact !== undefined) warRoom.open({ tab: "artifacts", artifact });
+      else if (questId !== undefined && id !== undefined) warRoom.open({ tab: "artifacts", artifact: { questId, id } });
       else warRoom.open(tab === undefined ? undefined : { tab });
     },
     async "lancelot.verifyReceipts"() {
