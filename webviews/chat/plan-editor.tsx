@@ -28,13 +28,19 @@ function criteriaOf({ doneWhen }: EditedStep): string[] {
   return doneWhen
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(0, 10);
+    .filter((line) => line !== "");
 }
 
-/** True when each step has a title and something that proves it. */
+/** Criteria per step. */
+const maxCriteria = 10;
+
+/** True when each step has a title and something that proves it, and no more than the host takes. */
 export function isComplete(steps: readonly EditedStep[]): boolean {
-  return steps.length > 0 && steps.every((step) => step.title.trim() !== "" && criteriaOf(step).length > 0);
+  const hasCriteria = (step: EditedStep): boolean => {
+    const { length } = criteriaOf(step);
+    return length > 0 && length <= maxCriteria;
+  };
+  return steps.length > 0 && steps.every((step) => step.title.trim() !== "" && hasCriteria(step));
 }
 
 export function proposedSteps(steps: readonly EditedStep[]): ProposedStep[] {
@@ -86,7 +92,7 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
               data-testid={`plan-done:${step.key}`}
               rows={2}
               aria-label={t("What proves step {0}, one per line", index + 1)}
-              placeholder={t("What proves it, one per line: “npm test passes”")}
+              placeholder={t("What proves it, one per line, at most 10: “npm test passes”")}
               value={step.doneWhen}
               onInput={({ currentTarget: { value } }) => change(index, { doneWhen: value })}
             />

@@ -15,7 +15,7 @@ export interface RequestReading {
   readonly intent: IntentResult;
   /** Estimated length of the user's own words. */
   readonly tokens: number;
-  /** Its first verb is one of planning, or makes a plan. Other words of planning may name what is to be changed ("add an option"). */
+  /** Its first verb is one of planning or makes a plan, or it speaks of a plan and forbids something. Other words of planning may name what is to be changed ("add an option"). */
   readonly asksForPlan: boolean;
   /** It asks for several actions in order. */
   readonly isMultiStep: boolean;
@@ -57,7 +57,7 @@ export function readRequest(text: string): RequestReading {
     isQuestion: cues.isQuestion || cues.opens.question,
     intent: intentByRules(text),
     tokens: estimateTokens(cues.words),
-    asksForPlan: cues.opens.plan || planObject.test(cues.words),
+    asksForPlan: cues.opens.plan || (cues.has.plan && (cues.has.hold || cues.forbids)) || planObject.test(cues.words),
     isMultiStep: stepsOf(bounded, cues.words) >= 3,
     isRisky: risky.test(cues.words),
   };

@@ -93,6 +93,7 @@ const requests: Record<RequestRoute["route"] | "unsure", readonly string[]> = {
     "Create a plan for moving to ESM",
     "Write up a short plan for the release",
     "Please make me a detailed migration plan",
+    "Add steps for the migration, no code yet",
     "Erstelle einen Plan für den Umbau",
     "Fais un plan pour la refonte",
     "/plan a dark mode",
