@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import { type AskIntent, createAskIntent } from "../../../agent-server/plans/routes/intent-question.ts";
 import { createRoutedLoop } from "../../../agent-server/plans/routes/routed-loop.ts";
 import { runLoop } from "../../../agent-server/turn/turn.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, fails, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 function start(script: Answer[], { isEnabled = true, askIntent }: { isEnabled?: boolean; askIntent?: AskIntent } = {}) {

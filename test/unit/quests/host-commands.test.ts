@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LancelotError } from "../../../agent-server/contract/errors.ts";
 import type { HostActions } from "../../../agent-server/quests/host-commands.ts";
 import { hostCommandIn } from "../../../agent-server/quests/host-commands.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 const nothing: HostActions = {

@@ -1,23 +1,19 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findMentions } from "../../../agent-server/quests/attachments.ts";
 import { createExternalMessages } from "../../../agent-server/quests/external-messages.ts";
 import { titleOf } from "../../../agent-server/quests/quest-page.ts";
 import { confidenceOf } from "../../../agent-server/quests/run-result.ts";
 import { expandSlashCommand, slashCommands } from "../../../agent-server/quests/slash-commands.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, hangs, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 function start(script: Answer[]) {

@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import type { Message } from "../../../agent-server/contract/chat.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { type Effect, recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 const refused: Effect = () => ({ text: "Blocked.", isError: true, card: { status: "denied", tier: "T3", title: "Delete a.ts" } });

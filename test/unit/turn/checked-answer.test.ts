@@ -1,22 +1,18 @@
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Message } from "../../../agent-server/contract/chat.ts";
 import type { Mode } from "../../../agent-server/contract/governance.ts";
 import type { ActiveModel } from "../../../agent-server/models/models.ts";
 import { createClaimCheck } from "../../../agent-server/plans/plans.ts";
 import { readTestReport } from "../../../agent-server/workspace/workspace.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, done, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 function start(script: Answer[], active: Partial<ActiveModel> = {}) {

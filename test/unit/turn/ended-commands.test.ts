@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Message } from "../../../agent-server/contract/chat.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { type Answer, calls, says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
 type End = ReturnType<ReturnType<typeof recordingTools>["tools"]["background"]["takeEnds"]>[number];
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 /** A host whose background commands end when a test adds to `ends`. */

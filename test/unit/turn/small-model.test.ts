@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../../agent-server/context/context.ts";
 import { estimateMessage, estimateTools } from "../../../agent-server/context/tokens.ts";
 import { asksForChange, smallModelTools } from "../../../agent-server/quests/context/small-model-policy.ts";
 import { rareWords, retrievalTokens } from "../../../agent-server/turn/small-model.ts";
-import { makeFolders, openHost } from "../../support/quests/harness.ts";
+import { eachWithFolders } from "../../support/quests/each-with-folders.ts";
+import { type makeFolders, openHost } from "../../support/quests/harness.ts";
 import { recordingTools } from "../../support/quests/recording-tools.ts";
 import { says, scriptedModels } from "../../support/quests/scripted-models.ts";
 
@@ -31,13 +32,8 @@ describe("tools for a small model", () => {
 });
 
 let folders: ReturnType<typeof makeFolders>;
-const open: { close(): Promise<void> }[] = [];
-beforeEach(() => {
-  folders = makeFolders();
-});
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-  folders.remove();
+const open = eachWithFolders((made) => {
+  folders = made;
 });
 
 function file(path: string, text: string): void {
