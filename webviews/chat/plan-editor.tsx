@@ -72,6 +72,7 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
       <ol>
         {steps.value.map((step, index) => (
           <li key={step.key}>
+            <strong>{t("Step {0}", index + 1)}</strong>
             <input
               data-testid={`plan-step:${step.key}`}
               aria-label={t("Title of step {0}", index + 1)}
@@ -79,20 +80,25 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
               maxLength={300}
               onInput={({ currentTarget: { value } }) => change(index, { title: value })}
             />
+            <span class="quiet" aria-hidden="true">
+              {t("What to change, and how")}
+            </span>
             <textarea
               data-testid={`plan-details:${step.key}`}
               rows={2}
               maxLength={4_000}
               aria-label={t("What to change in step {0}", index + 1)}
-              placeholder={t("What to change, and how")}
               value={step.details}
               onInput={({ currentTarget: { value } }) => change(index, { details: value })}
             />
+            <span class="quiet" aria-hidden="true">
+              {t("What proves it, one per line, at most {0}", maxCriteria)}
+            </span>
             <textarea
               data-testid={`plan-done:${step.key}`}
               rows={2}
               aria-label={t("What proves step {0}, one per line", index + 1)}
-              placeholder={t("What proves it, one per line, at most 10: “npm test passes”")}
+              placeholder={t("“npm test” passes")}
               value={step.doneWhen}
               onInput={({ currentTarget: { value } }) => change(index, { doneWhen: value })}
             />
