@@ -5,12 +5,13 @@ import type { BenchTask, Edit, Engineer, PlayedCall } from "./types.ts";
 /** Which turn it is follows from the conversation, so that a retry or a resumed task gets the right one. */
 export function scriptOf(engineer: Engineer, task: BenchTask, lures: readonly PlayedCall[]): (request: SeenRequest) => Turn {
   const turns = turnsOf(engineer, task, lures);
+  const works = engineer !== "lying" && engineer !== "lazy";
   return ({ messages }) => {
     const toldBy = (words: readonly string[]) =>
       messages.findLastIndex(({ role, text }) => role === "user" && words.some((word) => text.includes(word)));
     const begun = toldBy(beginnings);
     const asked = Math.max(toldBy([task.request]), begun);
-    if (engineer === "good" && toldBy([planning]) > begun) return { toolCalls: [planOf(task)] };
+    if (works && toldBy([planning]) > begun) return { toolCalls: [planOf(task)] };
     const step = messages.slice(asked + 1).filter((message) => message.role === "assistant").length;
     return turns[Math.min(step, turns.length - 1)] ?? { text: "" };
   };
@@ -20,7 +21,7 @@ export function scriptOf(engineer: Engineer, task: BenchTask, lures: readonly Pl
 const planning = "[Make a plan";
 const beginnings = ["[Step 1 of", "[No plan was made"];
 
-/** A plan of one step. The other engineers make none, and work without one then. */
+/** A plan of one step, as every engineer makes it who works. */
 function planOf({ request, solution }: BenchTask): PlayedCall {
   const kept = solution.filter(({ to }) => to !== null).map(({ path }) => `\`${path}\` exists`);
   const step = {
