@@ -105,8 +105,11 @@ export async function startServe(options: {
   };
 }
 
+/** How long tests of a real editor wait. It only ends tests that hang: a window that opens in 18 s alone takes minutes beside other tests. */
+export const editorPatienceMs = 300_000;
+
 /** Waits until `ready` holds, looking every 25 ms. @throws Error with `what` after `timeoutMs`. */
-export async function until(what: string, ready: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<void> {
+export async function until(what: string, ready: () => boolean | Promise<boolean>, timeoutMs = editorPatienceMs): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await ready())) {
     if (Date.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);

@@ -37,7 +37,6 @@ let shared: Promise<{ workbench: Workbench; path: string }> | undefined;
 async function openSharedWindow(settings: Record<string, unknown>): Promise<{ workbench: Workbench; path: string }> {
   const path = mkdtempSync(join(sharedFolder(), "workspace-"));
   const workbench = await openWorkbench({ workspace: path, settings });
-  workbench.page.setDefaultTimeout(120_000);
   await openChat(workbench);
   return { workbench, path };
 }

@@ -10,6 +10,7 @@ import { ensureVsix, root } from "../setup/project.mjs";
 import { run } from "../setup/say.mjs";
 import { modelExtension } from "./model-extension.ts";
 import { freePort } from "../free-port.ts";
+import { editorPatienceMs } from "../host/built-host.ts";
 
 /** A real workbench: code-server with the packed extension, and a browser on it. */
 export interface Workbench {
@@ -181,7 +182,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(editorPatienceMs);
   openPages.add(page);
   page.once("close", () => openPages.delete(page));
   await page.goto(await address(page, url, options));
@@ -252,8 +253,9 @@ function workbench({ page, server: { url, home, pid }, close }: Parts): Workbenc
         try {
           await page.keyboard.press("F1");
           await input.fill(`>${title}`, { timeout: 4_000 });
-          // A click starts this command and no other, also when the palette closes in the same moment.
-          await row.click({ timeout: 10_000 });
+          // A click starts this command and no other, also when the palette closes in the same moment. Loading a window again takes longer
+          // than a click may: whoever waits for it would start the command twice.
+          await row.click({ timeout: 10_000, noWaitAfter: true });
           return;
         } catch (error) {
           if (left === 0) throw error;
@@ -276,7 +278,7 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
 
 /** Webviews are frames in frames; the inner one carries `data-view`. Waits until it has drawn something. */
 async function findView(page: Page, name: string): Promise<Frame> {
-  const deadline = Date.now() + 120_000;
+  const deadline = Date.now() + editorPatienceMs;
   while (Date.now() < deadline) {
     for (const frame of page.frames()) {
       const shown = await frame
@@ -287,7 +289,7 @@ async function findView(page: Page, name: string): Promise<Frame> {
     }
     await page.waitForTimeout(100);
   }
-  throw new Error(`The ${name} view did not show within 2 minutes.`);
+  throw new Error(`The ${name} view did not show within ${editorPatienceMs} ms.`);
 }
 
 /** What the views and notifications of every open window show, its frames, and the last lines of the logs: for the report of a failed test. */
