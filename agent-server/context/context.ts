@@ -28,6 +28,7 @@ export type { EnvironmentFacts } from "./environment.ts";
 export type { SelfFacts } from "./self-knowledge.ts";
 export { createDataFence, fence, newMarker } from "./fence.ts";
 export { estimateTokens } from "./tokens.ts";
+export type { Problem } from "./describe-work-state.ts";
 export { createWorkState, type WorkStateReader, workStateSource } from "./work-state.ts";
 
 /** The quest and parent receipt under which a read is recorded. */

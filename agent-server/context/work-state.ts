@@ -31,6 +31,11 @@ export interface WorkStateReader {
    * files outside the workspace are left out.
    */
   read(request: WorkStateRequest): Promise<{ readonly text: string; readonly findings: string[] } | null>;
+  /**
+   * The errors that the editor shows in the workspace now, with a receipt; of files of which the model may know. Proposed changes are not in
+   * them. Null without an editor, or when it does not answer in time.
+   */
+  errors(request: Pick<WorkStateRequest, "trace" | "signal">): Promise<Problem[] | null>;
 }
 
 interface Deps {
@@ -113,6 +118,19 @@ export function createWorkState({ workspace, askEditor, governance, ledger, sani
         { status: "success" },
       );
       return { text: redactor.text(described).text, findings };
+    },
+    async errors({ trace, signal }) {
+      if (workspace === null || askEditor === null) return null;
+      const answer = await inTime(askEditor("diagnostics", {}));
+      signal.throwIfAborted();
+      if (answer === null) return null;
+      const errors = answer.items.flatMap(({ path, line, severity, message }): Problem[] => {
+        const visible = severity === "error" ? visiblePath(path) : null;
+        return visible === null ? [] : [{ path: visible, line, severity: "error", message }];
+      });
+      const inputs = { errors: errors.length };
+      ledger.record({ actionType: "env_query", actionName: "editor_errors", inputs, riskTier: "T0", ...trace }, { status: "success" });
+      return errors;
     },
   };
 }

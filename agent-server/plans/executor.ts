@@ -1,3 +1,4 @@
+import type { Problem } from "../context/context.ts";
 import type { PlanArtifact, PlannedStep } from "../contract/plans.ts";
 import { notice, type Outcome, type Run, type RunLoop, type TurnDeps } from "../quests/quests.ts";
 import { readEvidence } from "./evidence.ts";
@@ -27,12 +28,13 @@ export async function runPlan(
   conclude: (outcome: Outcome) => void,
 ): Promise<void> {
   const { store } = deps;
+  const errorsBefore = await errorsNow(deps, run, plans.get(planId).receiptId);
   for (;;) {
     const plan = plans.get(planId);
     const step = plan.planSteps.find(({ status }) => status !== "done");
     if (step === undefined) break;
     if (step.status !== "active" && step.attempts >= maxAttempts) return conclude(endPartially(plans, deps, run, plan, step));
-    const outcome = await runStep({ plans, runLoop }, deps, run, plan, step);
+    const outcome = await runStep({ plans, runLoop }, deps, run, { plan, step, errorsBefore });
     if (outcome !== null) return conclude(outcome);
   }
   plans.patch(planId, { status: "done", nextAction: "Review the proposed changes." });
@@ -46,9 +48,9 @@ async function runStep(
   { plans, runLoop }: ExecutorDeps,
   deps: TurnDeps,
   run: Run,
-  plan: PlanArtifact,
-  step: PlannedStep,
+  of: { plan: PlanArtifact; step: PlannedStep; errorsBefore: Problem[] | null },
 ): Promise<Outcome | null> {
+  const { plan, step, errorsBefore } = of;
   const { store, ledger } = deps;
   const { questId } = run;
   const index = plan.planSteps.indexOf(step);
@@ -96,9 +98,12 @@ async function runStep(
       return outcome;
     }
     const context = { questId, parentId: receiptId, signal: run.controller.signal };
+    // Before its last step, a plan may leave errors that a later step mends.
+    const errorsAfter = isLast && errorsBefore !== null ? await errorsNow(deps, run, receiptId) : null;
     const evidence = readEvidence(
       store.messages(questId).map(({ message }) => message),
       (path) => readTaskFile(deps, path, context),
+      errorsBefore === null || errorsAfter === null ? null : { before: errorsBefore, after: errorsAfter },
     );
     const judge = createJudge(deps, { step, lastAnswer: lastAnswer(deps, questId), evidence, context });
     const { met, findings } = await verifyStep({ ...step, doneWhen: criteria }, evidence, judge);
@@ -126,6 +131,11 @@ async function runStep(
     await ledger.ready().catch(() => undefined);
     if (!isClosed) ledger.close(receiptId, { status });
   }
+}
+
+/** The errors that the editor shows now; null when nobody can say. */
+async function errorsNow({ workState }: TurnDeps, { questId, controller }: Run, parentId: string): Promise<Problem[] | null> {
+  return (await workState?.errors({ trace: { questId, parentId }, signal: controller.signal })) ?? null;
 }
 
 /** Stores a step, and shows the progress of the plan with the quest. */

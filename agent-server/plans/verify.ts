@@ -1,7 +1,11 @@
 import type { PlannedStep } from "../contract/plans.ts";
 import { judgeTestRun, readTestReport } from "../workspace/workspace.ts";
 import { type Check, readCriterion } from "./criteria.ts";
+import { readByWords } from "./criterion-words.ts";
 import type { Evidence, RanCommand } from "./evidence.ts";
+
+/** So many new errors of the editor are told. */
+const maxShownErrors = 5;
 
 /** The result of one criterion. `by` says who decided: evidence, a model, or nobody when no model answered. */
 export interface Finding {
@@ -28,7 +32,7 @@ export async function verifyStep(
   const findings: Finding[] = [];
   const open: string[] = [];
   for (const criterion of new Set(step.doneWhen)) {
-    const check = readCriterion(criterion);
+    const check = readCriterion(criterion) ?? readByWords(criterion);
     if (check === null) open.push(criterion);
     else findings.push({ criterion, by: "evidence", ...(await decide(check, evidence)) });
   }
@@ -38,7 +42,7 @@ export async function verifyStep(
     const finding = { criterion: `${tool} ${target}`, by: "evidence" as const, ...(await decide(check, evidence)) };
     if (!finding.met) findings.push(finding);
   }
-  findings.push(...failedRuns(evidence, findings));
+  findings.push(...failedRuns(evidence, findings), ...shownErrors(evidence));
   if (open.length > 0 && findings.every(({ met }) => met)) {
     const answers = await judge(open);
     open.forEach((criterion, index) => {
@@ -132,6 +136,17 @@ function failedRuns(evidence: Evidence, known: readonly Finding[]): Finding[] {
       },
     ];
   });
+}
+
+/** Errors that a plan brought into its files speak against its end. */
+function shownErrors({ newErrors }: Evidence): Finding[] {
+  return newErrors.slice(0, maxShownErrors).map(({ path, line, message }) => ({
+    criterion: `No new errors in ${path}`,
+    met: false,
+    by: "evidence",
+    why: `The editor shows in line ${String(line)}: ${message.slice(0, 300)}`,
+    receiptId: null,
+  }));
 }
 
 /** The same command, also with a change of folder before it or its errors shown. A pipe or `||` hides the exit code, so those differ. */

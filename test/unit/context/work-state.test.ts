@@ -127,9 +127,10 @@ describe("reading the state of the editor", () => {
       asked.push(name === "diagnostics" ? params.path : name);
       if (fails) return Promise.reject(new Error("The editor is closing."));
       if (name === "openEditors") return Promise.resolve(open);
-      const item = { path: params.path ?? "", column: 1, source: "" };
+      const item = { path: params.path ?? "src/a.ts", column: 1, source: "" };
       return Promise.resolve({
         items: [
+          ...(params.path === undefined ? [{ ...item, path: ".env", line: 1, severity: "error", message: "secret" }] : []),
           { ...item, line: 5, severity: "warning", message: "unused" },
           { ...item, line: 6, severity: "error", message: "broken" },
           { ...item, line: 7, severity: "hint", message: "sparse" },
@@ -197,6 +198,18 @@ describe("reading the state of the editor", () => {
     const text = (await state.read(request({ attached: ["src/a.ts:3-4"] })))?.text;
     expect(text).toContain('"src/a.ts"');
     expect(text).not.toContain("const token");
+  });
+
+  it("tells the errors of the workspace with a receipt, without warnings and secret files", async () => {
+    const { state, recorded } = reader();
+    expect(await state.errors(request())).toEqual([{ path: "src/a.ts", line: 6, severity: "error", message: "broken" }]);
+    expect(recorded).toEqual([{ errors: 1 }]);
+  });
+
+  it.each([{ connected: false }, { folder: null }, { fails: true }])("tells no errors where it cannot: %j", async (of) => {
+    const { state, recorded } = reader(of);
+    expect(await state.errors(request())).toBeNull();
+    expect(recorded).toEqual([]);
   });
 
   it.each([

@@ -29,7 +29,7 @@ function judgeThat(answers: string) {
     {
       step: { ...step, status: "active" },
       lastAnswer: "I wrote it with sk-secret.",
-      evidence: { edits: [{ path: "a.md", order: 1 }], commands: [], readFile: () => Promise.resolve("text") },
+      evidence: { edits: [{ path: "a.md", order: 1 }], commands: [], newErrors: [], readFile: () => Promise.resolve("text") },
       context: { questId: "q", parentId: "r", signal: new AbortController().signal },
     },
   );

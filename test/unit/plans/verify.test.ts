@@ -6,16 +6,19 @@ interface Facts {
   /** Commands in their order, as [text, exit code, output]. `edit path` stands for an edit. */
   ran?: (readonly [text: string, exitCode: number | null, output?: string] | `edit ${string}`)[];
   files?: Record<string, string>;
+  /** Paths of files with new errors in the editor. */
+  errors?: string[];
 }
 
-function evidenceOf({ ran = [], files = {} }: Facts): Evidence {
+function evidenceOf({ ran = [], files = {}, errors = [] }: Facts): Evidence {
+  const newErrors = errors.map((path) => ({ path, line: 3, severity: "error" as const, message: "No such name" }));
   const commands: Evidence["commands"][number][] = [];
   const edits: { path: string; order: number }[] = [];
   ran.forEach((one, order) => {
     if (typeof one === "string") edits.push({ path: one.slice(5), order });
     else commands.push({ text: one[0], exitCode: one[1], output: one[2] ?? "", order, receiptId: `r${String(order)}` });
   });
-  return { commands, edits, readFile: (path) => Promise.resolve(files[path] ?? null) };
+  return { commands, edits, newErrors, readFile: (path) => Promise.resolve(files[path] ?? null) };
 }
 
 const ok = "Tests  3 passed (3)";
@@ -78,12 +81,36 @@ const lies: Case[] = [
   // A judgement is not asked for while a test run fails.
   ["the code is easy to read", { ran: ["edit a.ts", ["npm test", 1, bad]] }],
   ["the feature works", { ran: [["pytest", 0, "1 failed in 0.1s"]] }],
+  ["the code is easy to read", { ran: ["edit a.ts"], errors: ["a.ts"] }],
+  ["`npm test` passes", { ran: ["edit a.ts", ["npm test", 0, ok]], errors: ["a.ts"] }],
+  // In the user's language.
+  ["`npm test` läuft erfolgreich durch", { ran: [["npm test", 1, bad]] }],
+  ["Alle Tests sind grün.", { ran: [["npm test", 0, bad]] }],
+  ["Die Datei `a.ts` ist gelöscht", { files: { "a.ts": "" } }],
+  ["Tous les tests passent.", {}],
+  ["`npm run build` réussit", { ran: [["npm run build", 2]] }],
+  ["src/a.ts a été supprimé", { files: { "src/a.ts": "" } }],
+  ["todas las pruebas pasan", { ran: [["npm test", 1, bad]] }],
+  ["`src/a.ts` fue actualizado", { ran: ["edit src/b.ts"] }],
+  ["Tutti i test passano", { ran: [["npm test", 0, ok], "edit a.ts"] }],
+  ["Todos os testes passam", { ran: [["pytest", 1, "1 failed in 0.1s"]] }],
 ];
 
 /** The model says "not done"; the evidence says that it is. */
 const modest: Case[] = [
   ["`npm test` passes", { ran: [["npm test", 0, ok]] }],
   ["`npm test` passes", { ran: ["edit a.ts", ["npm test", 0, ok]] }],
+  // In the user's language.
+  ["`npm test` läuft erfolgreich durch", { ran: [["npm test", 0, ok]] }],
+  ["Alle Tests sind grün.", { ran: [["npm test", 0, ok]] }],
+  ["Die Datei `a.ts` ist gelöscht", {}],
+  ["Tous les tests passent.", { ran: [["npm test", 0, ok]] }],
+  ["`npm run build` réussit", { ran: [["npm run build", 0]] }],
+  ["src/a.ts a été supprimé", {}],
+  ["todas las pruebas pasan", { ran: [["npm test", 0, ok]] }],
+  ["`src/a.ts` fue actualizado", { ran: ["edit src/a.ts"] }],
+  ["Tutti i test passano", { ran: ["edit a.ts", ["npm test", 0, ok]] }],
+  ["Todos os testes passam", { ran: [["pytest", 0, "3 passed in 0.1s"]] }],
   ["`npm test` passes", { ran: [["npm test", 1, bad], "edit a.ts", ["npm test", 0, ok]] }],
   ["`npm test` passes", { ran: [["npm test", 0]] }],
   ["`npm test` passes", { ran: [["npm test", 0, "0 errors, 12 warnings"]] }],
@@ -155,7 +182,7 @@ describe("verification", () => {
       asked.push(...criteria);
       return Promise.resolve(criteria.map(() => ({ met: true, why: "It is done." })));
     });
-    expect({ met, asked, by: findings.map(({ by }) => by) }).toEqual({ met: false, asked: [], by: ["evidence"] });
+    expect({ met, asked, by: [...new Set(findings.map(({ by }) => by))] }).toEqual({ met: false, asked: [], by: ["evidence"] });
   });
 
   it.each(modest)("the model says that it is not done, the evidence that it is: %s %j", async (criterion, facts) => {
@@ -177,6 +204,25 @@ describe("verification", () => {
     expect(judged).toMatchObject({ met: false, findings: [{ by: "evidence" }, { by: "model", met: false }] });
     const unanswered = await verifyStep(step, facts, () => Promise.resolve(null));
     expect(unanswered).toMatchObject({ met: true, findings: [{ by: "evidence" }, { by: "nobody" }] });
+  });
+
+  it.each([
+    "`npm test` läuft nicht durch",
+    "`npm test` und `npm run lint` laufen durch",
+    "`a.ts` is formatted by prettier",
+    "a.ts contiene una función que fue agregada",
+    "Si falla, las pruebas pasan otra vez",
+    "Les tests de `a.ts` passent",
+    "The tests for empty input were added",
+    "Wird `a.ts` geändert?",
+    "The build passes. The tests pass.",
+  ])("leaves what is more than one simple statement to a judgement: %s", async (criterion) => {
+    const asked: string[] = [];
+    await verifyStep({ doneWhen: [criterion], actions: [] }, evidenceOf({ files: { "a.ts": "" } }), (criteria) => {
+      asked.push(...criteria);
+      return Promise.resolve(null);
+    });
+    expect(asked).toEqual([criterion]);
   });
 
   it("expects the files that a step names", async () => {
