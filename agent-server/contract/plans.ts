@@ -124,7 +124,7 @@ export const planMethods = {
     result: PlanArtifact,
   }),
   "plans.execute": method({
-    summary: "Runs an approved plan step by step. Each step is verified.",
+    summary: "Runs an approved plan step by step, or carries on one whose task was stopped. Each step is verified.",
     access: "owner",
     params: z.object({ id: Id }),
     result: PlanArtifact,

@@ -73,7 +73,7 @@ async function runStep(
   try {
     store.transaction(() => {
       saveStep(plans, deps, plan.id, { ...step, status: "active", attempts, receiptId });
-      if (!isResumed) {
+      if (!isResumed || !isLastTold(deps, questId)) {
         store.addMessage({
           questId,
           role: "user",
@@ -154,10 +154,18 @@ function saveStep(plans: PlanStore, { store }: TurnDeps, planId: string, step: P
   });
 }
 
+const stepMark = "[Step ";
+
+/** True when nobody has written to the model since the step was told. */
+function isLastTold({ store }: TurnDeps, questId: string): boolean {
+  const last = store.messages(questId).findLast(({ turn }) => turn?.kind === "user")?.turn;
+  return last?.kind === "user" && last.content.some((item) => item.type === "text" && item.text.startsWith(stepMark));
+}
+
 function stepText(plan: PlanArtifact, step: PlannedStep, index: number, attempt: number, criteria: readonly string[]): string {
   const actions = step.actions.map(({ tool, target }) => `- ${tool} ${target}`);
   return [
-    `[Step ${String(index + 1)} of ${String(plan.planSteps.length)} of the approved plan: ${step.title}`,
+    `${stepMark}${String(index + 1)} of ${String(plan.planSteps.length)} of the approved plan: ${step.title}`,
     ...(step.details === undefined ? [] : [step.details]),
     ...(actions.length === 0 ? [] : ["Planned actions:", ...actions]),
     "It is done when:",

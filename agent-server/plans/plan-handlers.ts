@@ -76,14 +76,14 @@ export function plansHandlers(of: {
     },
 
     "plans.execute": ({ id }) => {
-      const plan = require(id, ["approved"], "run before it is approved, or a second time");
+      const plan = require(id, ["approved", "running"], "run before it is approved, or after it ended");
       if (quests.isRunning(plan.questId)) throw new LancelotError("conflict", "The task is running. Wait for it, or stop it first.");
       return decided("plans.execute", plan, {}, () => {
-        const running = store.patch(id, { status: "running", nextAction: "The first step." });
+        const running = plan.status === "running" ? plan : store.patch(id, { status: "running", nextAction: "The first step." });
         try {
           quests.runPlan(plan.questId, "plan");
         } catch (error) {
-          store.patch(id, { status: "approved", nextAction: "Run the plan." });
+          if (running !== plan) store.patch(id, { status: plan.status, nextAction: plan.nextAction });
           throw error;
         }
         return running;

@@ -315,7 +315,7 @@ describe("a question between a plan and its execution", () => {
     });
   });
 
-  it("leaves a plan that was stopped as it is, and the next message carries it on", async () => {
+  it.each(["the next message", "its button"])("leaves a plan that was stopped as it is, and %s carries it on", async (by) => {
     const reached = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     server = await startModelServer({ script: script({ reached: reached.resolve, release: release.promise }) });
@@ -329,7 +329,8 @@ describe("a question between a plan and its execution", () => {
     await host.reaches(questId, "done", "failed");
     const plan = () => host.handlers["plans.get"]({ id }, call);
     expect(await plan()).toMatchObject({ status: "running", planSteps: [{ status: "active", attempts: 1 }] });
-    await host.handlers["chat.send"]({ text: "Continue with the plan.", questId }, call);
+    if (by === "its button") await host.handlers["plans.execute"]({ id }, call);
+    else await host.handlers["chat.send"]({ text: "Continue with the plan.", questId }, call);
     await host.reaches(questId, "waiting", "failed");
     expect(await plan()).toMatchObject({ status: "done", planSteps: [{ status: "done", attempts: 1 }] });
   });

@@ -157,6 +157,8 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
   const reject = (): Promise<void> =>
     act(() => call("plans.reject", { id: planId, ...(reason.value.trim() === "" ? {} : { reason: reason.value.trim() }) }));
   const isOpen = current.status === "draft" || current.status === "approved";
+  // Its task was stopped, or has answered a question in between.
+  const isStopped = current.status === "running" && !chat.running.value;
 
   return (
     <Card icon="checklist" heading={t("Plan: {0}", current.goal)} kind="plan-card" aside={<State {...planState(current.status)} />}>
@@ -186,6 +188,18 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
             reason.value = event.currentTarget.value;
           }}
         />
+      )}
+      {isStopped && (
+        <div class="actions">
+          <Button
+            testId="plan-continue"
+            kind="primary"
+            disabled={busy.value}
+            onClick={() => void act(() => call("plans.execute", { id: planId }))}
+          >
+            {t("Continue Plan")}
+          </Button>
+        </div>
       )}
       {isOpen && (
         <div class="actions">

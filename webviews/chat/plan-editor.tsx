@@ -4,14 +4,14 @@ import type { PlannedAction, PlannedStep, ProposedStep } from "../../agent-serve
 import { Button } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 
-/** A step as the form holds it. Criteria are lines of one text. */
+/** A step as the form holds it. Criteria and actions are lines of one text. */
 export interface EditedStep {
   /** Stays the same while steps are moved, for the fields' focus. */
   readonly key: string;
   readonly title: string;
   readonly details: string;
   readonly doneWhen: string;
-  readonly actions: readonly PlannedAction[];
+  readonly actions: string;
 }
 
 export function editedSteps(steps: readonly PlannedStep[]): EditedStep[] {
@@ -20,40 +20,53 @@ export function editedSteps(steps: readonly PlannedStep[]): EditedStep[] {
     title,
     details,
     doneWhen: doneWhen.join("\n"),
-    actions,
+    actions: actions.map(({ tool, target }) => `${tool} ${target.replaceAll("\n", " ")}`).join("\n"),
   }));
 }
 
-function criteriaOf({ doneWhen }: EditedStep): string[] {
-  return doneWhen
+function linesOf(text: string): string[] {
+  return text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
 }
 
-/** Criteria per step. */
+/** The actions as written, each a tool and what it is used on; null when a line is none. */
+function actionsOf({ actions }: EditedStep): PlannedAction[] | null {
+  const found = linesOf(actions).map((line) => /^(?<tool>\w{1,100})[\s:]\s*(?<target>.{1,2000})$/.exec(line)?.groups);
+  return found.every((action) => action !== undefined)
+    ? found.map(({ tool = "", target = "" }) => ({ tool, target: target.trim() }))
+    : null;
+}
+
+/** Criteria and actions per step. */
 const maxCriteria = 10;
+const maxActions = 20;
 
 /** True when each step has a title and something that proves it, and no more than the host takes. */
 export function isComplete(steps: readonly EditedStep[]): boolean {
   const hasCriteria = (step: EditedStep): boolean => {
-    const { length } = criteriaOf(step);
+    const { length } = linesOf(step.doneWhen);
     return length > 0 && length <= maxCriteria;
   };
-  return steps.length > 0 && steps.every((step) => step.title.trim() !== "" && hasCriteria(step));
+  const hasActions = (step: EditedStep): boolean => (actionsOf(step)?.length ?? Infinity) <= maxActions;
+  return steps.length > 0 && steps.every((step) => step.title.trim() !== "" && hasCriteria(step) && hasActions(step));
 }
 
 export function proposedSteps(steps: readonly EditedStep[]): ProposedStep[] {
-  return steps.map((step) => ({
-    title: step.title.trim(),
-    ...(step.details.trim() === "" ? {} : { details: step.details.trim() }),
-    doneWhen: criteriaOf(step),
-    actions: [...step.actions],
-    ...(step.actions.length === 0 ? { whyNoActions: t("Edited by the user") } : {}),
-  }));
+  return steps.map((step) => {
+    const actions = actionsOf(step) ?? [];
+    return {
+      title: step.title.trim(),
+      ...(step.details.trim() === "" ? {} : { details: step.details.trim() }),
+      doneWhen: linesOf(step.doneWhen),
+      actions,
+      ...(actions.length === 0 ? { whyNoActions: t("Edited by the user") } : {}),
+    };
+  });
 }
 
-/** The form of a plan's steps: titles, details and criteria; steps can be added, moved and removed. */
+/** The form of a plan's steps: titles, details, criteria and actions; steps can be added, moved and removed. */
 export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }): JSX.Element {
   const change = (index: number, patch: Partial<EditedStep>): void => {
     const old = steps.peek()[index];
@@ -102,6 +115,18 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
               value={step.doneWhen}
               onInput={({ currentTarget: { value } }) => change(index, { doneWhen: value })}
             />
+            <span class="quiet" aria-hidden="true">
+              {t("Files and commands, one per line: a tool and its target")}
+            </span>
+            <textarea
+              data-testid={`plan-actions:${step.key}`}
+              rows={2}
+              aria-label={t("Files and commands of step {0}, one per line", index + 1)}
+              placeholder="edit_file src/cart.js"
+              aria-invalid={actionsOf(step) === null}
+              value={step.actions}
+              onInput={({ currentTarget: { value } }) => change(index, { actions: value })}
+            />
             <div class="actions">
               <Button
                 testId={`plan-up:${step.key}`}
@@ -136,7 +161,7 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
         testId="plan-add-step"
         disabled={steps.value.length >= 30}
         onClick={() => {
-          steps.value = [...steps.peek(), { key: crypto.randomUUID(), title: "", details: "", doneWhen: "", actions: [] }];
+          steps.value = [...steps.peek(), { key: crypto.randomUUID(), title: "", details: "", doneWhen: "", actions: "" }];
         }}
       >
         {t("Add Step")}

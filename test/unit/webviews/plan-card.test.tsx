@@ -76,6 +76,9 @@ describe("the card of a plan", () => {
       [...root.querySelectorAll<HTMLElement>('[data-testid^="plan-step:"]')].at(-1)?.dataset["testid"]?.slice("plan-step:".length) ?? "";
     type(`plan-step:${added}`, "Test it");
     type(`plan-done:${added}`, "`npm test` passes\n\n`b.txt` exists");
+    type(`plan-actions:${added}`, "nonsense");
+    expect(buttonIn(root, "plan-confirm").disabled).toBe(true);
+    type(`plan-actions:${added}`, "run_command npm test\n\nedit_file: a b.txt");
     await press(`plan-up:${added}`);
     expect(buttonIn(root, `plan-up:${added}`).disabled).toBe(true);
     await press("plan-confirm");
@@ -83,7 +86,14 @@ describe("the card of a plan", () => {
       {
         id: "plan-1",
         steps: [
-          { title: "Test it", doneWhen: ["`npm test` passes", "`b.txt` exists"], actions: [] },
+          {
+            title: "Test it",
+            doneWhen: ["`npm test` passes", "`b.txt` exists"],
+            actions: [
+              { tool: "run_command", target: "npm test" },
+              { tool: "edit_file", target: "a b.txt" },
+            ],
+          },
           {
             title: "Write b with care",
             details: "Two lines.",
@@ -104,6 +114,13 @@ describe("the card of a plan", () => {
     await press("plan-confirm");
     expect(page.view.calls("plans.reject")).toEqual([{ id: "plan-1", reason: "Not b." }]);
     expect(shown("plan-reject")).toBe(false);
+  });
+
+  it("carries on while its task does not run", async () => {
+    await show(samplePlan({ status: "running" }));
+    expect(shown("plan-approve")).toBe(false);
+    await press("plan-continue");
+    expect(page.view.calls("plans.execute")).toEqual([{ id: "plan-1" }]);
   });
 
   it("follows the plan, and shows why something failed", async () => {
