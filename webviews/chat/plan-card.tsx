@@ -161,7 +161,12 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
   const isStopped = current.status === "running" && !chat.running.value;
 
   return (
-    <Card icon="checklist" heading={t("Plan: {0}", current.goal)} kind="plan-card" aside={<State {...planState(current.status)} />}>
+    <Card
+      icon="checklist"
+      heading={t("Plan: {0}", current.goal)}
+      kind="plan-card"
+      aside={<State {...planState(current.status, isStopped)} />}
+    >
       {problem.value !== null && <Problem text={problem.value} />}
       {form.value === "edit" ? (
         <PlanEditor steps={edited} />

@@ -2,8 +2,9 @@ import type { PlanStatus } from "../../agent-server/contract/plans.ts";
 import type { StateProps } from "./components.tsx";
 import { t } from "./l10n.ts";
 
-/** The status of a plan as icon and text. */
-export function planState(status: PlanStatus): StateProps {
+/** The status of a plan as icon and text. `isStopped`: its task does not work on it now. */
+export function planState(status: PlanStatus, isStopped = false): StateProps {
+  if (isStopped) return { icon: "debug-stop", text: t("Stopped"), kind: "quiet" };
   switch (status) {
     case "draft":
       return { icon: "circle-outline", text: t("Waiting for your approval"), kind: "attention" };

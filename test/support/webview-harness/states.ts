@@ -449,13 +449,14 @@ const longOutput = Array.from(
   (_, index) => `\u001b[3${1 + (index % 6)}mline ${index + 1}\u001b[0m of many, src/a.ts:${index + 1}:1`,
 ).join("\n");
 
-const proposedPlan = {
+const withPlan = (shown: ReturnType<typeof samplePlan>, quest: ReturnType<typeof sampleQuest>) => ({
   answers: questAnswers(
-    sampleQuest({ mode: "plan" }),
+    quest,
     [question, sampleMessage({ id: "message-2", seq: 1, role: "assistant", parts: [{ type: "plan", planId: "plan-1" }] })],
-    { "plans.get": samplePlan() },
+    { "plans.get": shown },
   ),
-};
+});
+const proposedPlan = withPlan(samplePlan(), sampleQuest({ mode: "plan" }));
 
 /** Every state of the views that is looked at and checked. */
 export const states: readonly ViewState[] = [
@@ -470,6 +471,7 @@ export const states: readonly ViewState[] = [
     { click: [".plan > summary", ".thinking > summary", ".tool summary"] },
   ),
   chat("chat-plan", proposedPlan),
+  chat("chat-plan-stopped", withPlan(samplePlan({ status: "running" }), sampleQuest({ status: "done" }))),
   chat("chat-plan-edit", proposedPlan, { click: ['[data-testid="plan-edit"]'] }),
   chat("chat-answer-sections", {
     answers: questAnswers(sampleQuest(), [
