@@ -36,7 +36,7 @@ export interface Supervisor {
   readonly state: HostState;
   readonly pid: number | undefined;
   start(): void;
-  /** Stops the host if it runs, then starts it again. */
+  /** Stops the host if it runs, then starts it again. Of several calls at a time, the last one counts. */
   restart(): Promise<void>;
   stop(): Promise<void>;
   /**
@@ -100,14 +100,21 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     unschedule = deps.schedule(delay, () => void begin());
   };
 
-  const end = async () => {
+  /** The end of the last sessions. The next one waits for it: two hosts of one editor would contend for the data folder. */
+  let ending: Promise<unknown> = Promise.resolve();
+
+  /** @returns false when another start or stop came in the meantime */
+  const end = async (): Promise<boolean> => {
     generation += 1;
+    const mine = generation;
     unschedule?.();
     unschedule = null;
     abort.abort();
-    const ending = session;
+    const last = session;
     session = null;
-    await ending?.stop();
+    ending = Promise.allSettled([ending, last?.stop()]);
+    await ending;
+    return mine === generation;
   };
 
   const changed = (signal: AbortSignal | undefined) =>
@@ -136,14 +143,13 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       if (state.state === "stopped") void begin();
     },
     async restart() {
-      await end();
+      if (!(await end())) return;
       deps.backoff.reset();
       state = { state: "stopped", detail: deps.messages.stopped };
       void begin();
     },
     async stop() {
-      await end();
-      enter({ state: "stopped", detail: deps.messages.stopped });
+      if (await end()) enter({ state: "stopped", detail: deps.messages.stopped });
     },
     async request(method, params, signal) {
       for (;;) {

@@ -12,6 +12,8 @@ function world() {
     reject(error: Error): void;
     end(reason: string): void;
     stopped: boolean;
+    /** What its end waits for. */
+    held: Promise<void>;
     signal: AbortSignal;
     asked: string[];
   }[] = [];
@@ -38,6 +40,7 @@ function world() {
       const ended = Promise.withResolvers<string>();
       const start = {
         stopped: false,
+        held: Promise.resolve(),
         signal,
         asked: [] as string[],
         reject: started.reject,
@@ -53,7 +56,7 @@ function world() {
             stop() {
               start.stopped = true;
               ended.resolve("stopped");
-              return Promise.resolve();
+              return start.held;
             },
           }),
       };
@@ -176,5 +179,27 @@ describe("supervision of the agent host", () => {
     await settle();
     expect(supervisor.state.state).toBe("ready");
     expect(starts).toHaveLength(2);
+  });
+
+  test.each([
+    ["restart", "ready"],
+    ["stop", "stopped"],
+  ] as const)("a restart and a %s at a time leave no second host, and none before the old one ended", async (second, state) => {
+    const { supervisor, settle, last, starts } = world();
+    supervisor.start();
+    last().resolve();
+    await settle();
+    const release = Promise.withResolvers<void>();
+    last().held = release.promise;
+    const both = [supervisor.restart(), supervisor[second]()];
+    await settle();
+    expect(starts).toHaveLength(1);
+    release.resolve();
+    await Promise.all(both);
+    expect(starts).toHaveLength(second === "restart" ? 2 : 1);
+    last().resolve();
+    await settle();
+    expect(supervisor.state.state).toBe(state);
+    expect(starts.filter(({ stopped }) => stopped)).toHaveLength(1);
   });
 });
