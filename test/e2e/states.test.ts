@@ -88,6 +88,7 @@ describe("with a model", () => {
         "Wrong key": [{ fault: "http401" }],
         "Stay silent": [{ fault: "hang" }],
         "Take your time": [{ ...call("list_files", {}), delayMs: 150 }, { text: "I heard you." }],
+        "What do I see?": [{ text: "You see the duration.\n\n## Risks\n\n- Leap seconds are not counted." }],
         "Ask me": [call("ask_owner", { question: "Which colour?", options: ["Red", "Blue"] }), { text: "So be it." }],
         "Two hunks": [
           {
@@ -257,6 +258,24 @@ describe("with a model", () => {
     expect(fixture.read("src/duration.js")).not.toContain("mine");
     await change.getByTestId("reject-hunk:1").click();
     await said(chat, "Understood.").waitFor();
+  });
+
+  it("tells the model what is open and selected, and keeps long parts of its answer in the War Room", async () => {
+    const { page } = workbench;
+    await page.locator(".editor-instance .view-line", { hasText: "const minutes" }).first().click();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Shift+Home");
+    await newTask(chat);
+    await send(chat, "What do I see?");
+    await said(chat, "You see the duration.").waitFor();
+    const sent = server.requests.at(-1)?.messages.at(-1)?.text ?? "";
+    expect(sent).toContain('"src/duration.js" (active)');
+    expect(sent).toContain("const minutes");
+    await chat.getByTestId("open-artifacts").click();
+    const warRoom = await workbench.view("war-room");
+    await warRoom.getByTestId("artifact-text").getByText("Leap seconds").waitFor();
+    expect(await faults(warRoom)).toEqual([]);
+    await workbench.shot("24-artifact");
   });
 
   it("finds, renames and deletes tasks", async () => {
