@@ -125,13 +125,16 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
           `${file.display} is ${kind} (${formatBytes(disk.bytes.length)}), not a text file; it cannot be edited by text.`,
         );
       }
-      return { text: unsaved ?? decoded.text, encoding: decoded.encoding, diskHash: sha256(disk.bytes), unsaved: unsaved !== null };
+      // The editor may call a document unsaved whose text is on the disk, as after a save that it did not manage.
+      const isUnsaved = unsaved !== null && unsaved !== decoded.text;
+      return { text: unsaved ?? decoded.text, encoding: decoded.encoding, diskHash: sha256(disk.bytes), unsaved: isUnsaved };
     },
 
     async write(file, from, text) {
       const edited = await writeInEditor(file, from, text);
-      if (edited !== null) return edited;
-      if (from.unsaved) {
+      // A file without unsaved edits ends on the disk, also when the editor did not manage to save it: an undo counts what is there.
+      if (edited !== null && (edited.saved || from.unsaved)) return edited;
+      if (edited === null && from.unsaved) {
         throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Save it there, then try again.`);
       }
       return writeBytes(file, from.diskHash, text === null ? null : encodeText(text, from.encoding));

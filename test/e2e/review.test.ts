@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Frame, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCli, sampleWorkspace, until } from "../support/host/built-host.ts";
+import { editorPatienceMs, runCli, sampleWorkspace, until } from "../support/host/built-host.ts";
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts";
 import type { Script } from "../support/model-server/turn.ts";
 import { edits, said, task, twoFileScript, useModelServer } from "../support/tasks/two-file-change.ts";
@@ -142,10 +142,8 @@ describe("a task, its review and its undo", () => {
     await dialog.waitFor();
     await workbench.shot("07-undo");
     await dialog.getByRole("button", { name: "Undo Task" }).click();
-    await until(
-      "both files are as they were",
-      () => read("src/duration.js") === original.duration && read("src/cart.js") === original.cart,
-    );
+    const files = () => ({ duration: read("src/duration.js"), cart: read("src/cart.js") });
+    await expect.poll(files, { timeout: editorPatienceMs }).toEqual(original);
     // What was accepted is no longer called so.
     await change("src/duration.js").locator(".change-heading .state .codicon-discard").waitFor();
     await chat.locator(".status-line .state .codicon-discard").waitFor();

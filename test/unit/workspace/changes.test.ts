@@ -263,8 +263,8 @@ describe("changes under review (supervised posture)", () => {
 });
 
 describe("changes with an editor", () => {
-  /** An editor that holds documents as VS Code does: `dirty` ones are not on disk. */
-  function fakeEditor(fixture: () => ToolsFixture) {
+  /** An editor that holds documents as VS Code does: `dirty` ones are not on disk. Without `saves` it never manages to save. */
+  function fakeEditor(fixture: () => ToolsFixture, saves = true) {
     const dirty = new Map<string, string>();
     const applied: string[] = [];
     const handlers = {
@@ -273,7 +273,7 @@ describe("changes with an editor", () => {
         const now = dirty.get(path) ?? (existsSync(fixture().path(path)) ? fixture().read(path) : null);
         if (now !== expected) return { applied: false, saved: false };
         applied.push(path);
-        if (dirty.has(path) && text !== null) {
+        if ((dirty.has(path) || !saves) && text !== null) {
           dirty.set(path, text);
           return { applied: true, saved: false };
         }
@@ -294,6 +294,19 @@ describe("changes with an editor", () => {
     await fixture.tools.changes.decide(changeId ?? "", "accept");
     expect(editor.applied).toEqual(["a.txt"]);
     expect(fixture.read("a.txt")).toBe(edited(2));
+    fixture.close();
+  });
+
+  it("writes and undoes on the disk what the editor does not manage to save", async () => {
+    const editor = fakeEditor(() => fixture, false);
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
+    fixture.write("a.txt", base);
+    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: edited(2) });
+    expect((await fixture.tools.changes.decide(changeId ?? "", "accept")).status).toBe("accepted");
+    expect([fixture.read("a.txt"), editor.dirty.get("a.txt")]).toEqual([edited(2), edited(2)]);
+    const { restored, conflicts } = await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect({ restored, conflicts }).toEqual({ restored: ["a.txt"], conflicts: [] });
+    expect([fixture.read("a.txt"), editor.dirty.get("a.txt")]).toEqual([base, base]);
     fixture.close();
   });
 
