@@ -113,6 +113,28 @@ describe.skipIf(executable === null)("views in a browser", () => {
   const answer = (id: string, seq: number, text: string, open = false): Message =>
     sampleMessage({ id, seq, role: "assistant", open, parts: [{ type: "text", text }] });
 
+  it.each([
+    ["300 px wide", { width: 300, height: 820 }],
+    ["twice as large", { width: 300, height: 410 }],
+  ])("keeps an approval's action and buttons in view, %s", async (_, size) => {
+    for (const state of states.filter(({ name }) => name === "chat-approval" || name === "chat-approval-queue")) {
+      const { page } = await open(state);
+      await page.setViewportSize(size);
+      for (const element of [".approval .card-title", ...["allow-once", "allow-for-task", "deny"].map((id) => `[data-testid=${id}]`)]) {
+        const box = await page.locator(element).boundingBox();
+        const covered = await page.locator(element).evaluate((target) => {
+          const { left, top, width, height } = target.getBoundingClientRect();
+          return !target.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        expect({ element, covered, isIn: box !== null && box.y >= 0 && box.y + box.height <= size.height }).toEqual({
+          element,
+          covered: false,
+          isIn: true,
+        });
+      }
+    }
+  });
+
   it("follows a streaming answer, holds still while the owner reads above, and jumps back", async () => {
     const { page } = await open(withMessages([sampleMessage(), answer("m", 1, "", true)]));
     const list = page.locator(".messages");

@@ -12,7 +12,8 @@ import { MessageList } from "./message-list.tsx";
 import { Quests } from "./quests.tsx";
 import type { Chat } from "./chat-state.ts";
 import { TaskLeftRow } from "./task-left.tsx";
-import { PlanCard, StatusLine, PendingRequests } from "./quest-status.tsx";
+import { PlanCard, StatusLine } from "./quest-status.tsx";
+import { PendingRequests } from "./requests.tsx";
 
 /** Longest part of an answer, in characters, that a screen reader announces. */
 const maxAnnouncedLength = 1000;
@@ -89,7 +90,6 @@ function Body({ chat }: { chat: Chat }): JSX.Element {
       <MessageList chat={chat}>
         {problem.value !== null && <Problem text={problem.value} />}
         {loading.value && messages.value.length === 0 && <p class="quiet none">{t("Loading…")}</p>}
-        <PendingRequests chat={chat} />
         {noModel !== null && !chat.running.value && <NoModel chat={chat} problem={noModel} />}
       </MessageList>
       <TaskLeftRow chat={chat} />
@@ -119,6 +119,7 @@ export function App({ chat }: { chat: Chat }): JSX.Element {
       ) : (
         <>
           <Body chat={chat} />
+          <PendingRequests chat={chat} />
           <Composer chat={chat} />
         </>
       )}

@@ -2,6 +2,7 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from "@pre
 import * as z from "zod";
 import type { Attachment, Message, Quest, ToolPart } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
+import type { AnswerByKey } from "../shared/approval-card.tsx";
 import { type Bridge, problemOf } from "../shared/bridge.ts";
 import { type CommandName, commandAction, undoTask } from "../shared/commands.ts";
 import type { Conversation } from "../shared/conversation.ts";
@@ -71,6 +72,9 @@ export interface Chat {
   readonly history: ReadonlySignal<readonly string[]>;
   /** Increases when the composer should take the focus. */
   readonly focusRequests: Signal<number>;
+  /** Answers the approval that is shown, by keys of the composer; null without one. */
+  readonly approvalKeys: ReadonlySignal<AnswerByKey | null>;
+  readonly takeApprovalKeys: (answer: AnswerByKey | null) => void;
   /** Adds a text to the composer, for the user to edit and send. */
   compose(text: string): void;
   /** Sends the composer's content and clears it. Undelivered content returns to the composer. */
@@ -126,6 +130,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   );
   const history = signal<readonly string[]>(initial.history);
   const focusRequests = signal(0);
+  const approvalKeys = signal<AnswerByKey | null>(null);
   const quest = computed(() => store.quests.value.get(conversation.questId.value ?? "") ?? null);
   // The intermediate string stops updates while streaming text changes no call, so no card is redrawn.
   const changeCalls = computed(() => JSON.stringify([...lastCallOfChanges(conversation.messages.value.map((message) => message.value))]));
@@ -337,6 +342,10 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     kept,
     history,
     focusRequests,
+    approvalKeys,
+    takeApprovalKeys(answer) {
+      approvalKeys.value = answer;
+    },
     send,
     stop: () => {
       const id = conversation.questId.value;

@@ -1,5 +1,7 @@
 export type ComposerAction =
   | "send"
+  | "approve"
+  | "deny"
   | "stop"
   | "cancelEdit"
   | "historyBack"
@@ -14,6 +16,8 @@ export interface ComposerKey {
   readonly shift: boolean;
   /** Ctrl, Alt or Meta. */
   readonly modified: boolean;
+  /** Ctrl, or Meta on a Mac, alone. */
+  readonly command: boolean;
   /** True while an input method composes a character; it then handles every key itself. */
   readonly composing: boolean;
   readonly popup: boolean;
@@ -21,6 +25,8 @@ export interface ComposerKey {
   /** True while the text is an unedited entry from the history. */
   readonly fromHistory: boolean;
   readonly running: boolean;
+  /** True while an approval of this task is shown. */
+  readonly asked: boolean;
   readonly editing: boolean;
 }
 
@@ -42,7 +48,11 @@ export function composerAction(press: ComposerKey): ComposerAction | null {
   }
   switch (press.key) {
     case "Enter":
+      if (press.asked && press.command) return "approve";
       return press.shift || press.modified ? null : "send";
+    case "Backspace":
+      // With text in the field, it deletes a word.
+      return press.asked && press.command && press.empty ? "deny" : null;
     case "Escape":
       if (press.editing) return "cancelEdit";
       return press.running ? "stop" : null;

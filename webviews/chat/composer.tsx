@@ -54,7 +54,12 @@ function Notices({ chat }: { chat: Chat }): JSX.Element {
   );
 }
 
-/** The message field with `@` mentions, `/` commands, images and history. Enter sends, Escape stops. */
+function placeholderOf({ approvalKeys, running }: Chat): string {
+  if (approvalKeys.value !== null) return t("Ctrl+Enter allows once, Ctrl+Backspace denies. Or write to the task…");
+  return running.value ? t("Add a message to the running task…") : t("What should I do?");
+}
+
+/** The message field with `@` mentions, `/` commands, images and history. Enter sends, Escape stops; while an approval waits, Ctrl+Enter allows it once. */
 export function Composer({ chat }: { chat: Chat }): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   const caret = useSignal(0);
@@ -102,6 +107,8 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
       key: event.key,
       shift: event.shiftKey,
       modified: event.ctrlKey || event.altKey || event.metaKey,
+      command: (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && !event.repeat,
+      asked: chat.approvalKeys.peek() !== null,
       composing: event.isComposing,
       popup: suggestions.popup.peek() !== null,
       empty: draft.peek() === "",
@@ -117,6 +124,10 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
         historyAt.value = null;
         void chat.send();
         return;
+      case "approve":
+        return chat.approvalKeys.peek()?.("allow_once");
+      case "deny":
+        return chat.approvalKeys.peek()?.("deny");
       case "stop":
         return chat.stop();
       case "cancelEdit":
@@ -158,7 +169,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
     caret.value = field.current?.selectionStart ?? 0;
   };
   const shown = suggestions.popup.value;
-  const placeholder = running.value ? t("Add a message to the running task…") : t("What should I do?");
+  const placeholder = placeholderOf(chat);
 
   return (
     <div

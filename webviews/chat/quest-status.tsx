@@ -1,82 +1,9 @@
 import type { JSX } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
-import type { Quest, WaitingFor } from "../../agent-server/contract/chat.ts";
-import { ApprovalCard } from "../shared/approval-card.tsx";
-import { problemOf } from "../shared/bridge.ts";
-import { Button, Card, Icon, Problem, State, type StateProps } from "../shared/components.tsx";
+import { useEffect } from "preact/hooks";
+import type { Quest } from "../../agent-server/contract/chat.ts";
+import { Button, Icon, State, type StateProps } from "../shared/components.tsx";
 import { count, t } from "../shared/l10n.ts";
 import type { Chat } from "./chat-state.ts";
-
-function QuestionCard({ quest, waiting, chat }: { quest: Quest; waiting: WaitingFor; chat: Chat }): JSX.Element {
-  const id = useId();
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
-  const answer = (reply: string): void => {
-    if (reply.trim() === "" || busy) return;
-    setBusy(true);
-    setProblem(null);
-    chat.bridge.call("chat.answer", { questId: quest.id, callId: waiting.id, answer: reply.trim() }).catch((error: unknown) => {
-      setProblem(problemOf(error));
-      setBusy(false);
-    });
-  };
-  const question = waiting.question ?? t("Lancelot has a question for you.");
-  return (
-    <Card kind="question" icon="comment-discussion" heading={t("Question for you")}>
-      <p class="question-text" id={`${id}-question`}>
-        {question}
-      </p>
-      {(waiting.options ?? []).length > 0 && (
-        <div class="options" role="group" aria-labelledby={`${id}-question`}>
-          {waiting.options?.map((option) => (
-            <Button testId={`option:${option}`} key={option} disabled={busy} onClick={() => answer(option)}>
-              {option}
-            </Button>
-          ))}
-        </div>
-      )}
-      <form
-        class="answer-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          answer(text);
-        }}
-      >
-        <input
-          class="field"
-          aria-label={t("Your answer")}
-          placeholder={t("Your answer")}
-          value={text}
-          disabled={busy}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <Button testId="answer" kind="primary" disabled={busy || text.trim() === ""} onClick={() => answer(text)}>
-          {t("Answer")}
-        </Button>
-      </form>
-      {problem !== null && <Problem text={problem} />}
-    </Card>
-  );
-}
-
-/** The pending approvals and the pending question of this quest. */
-export function PendingRequests({ chat }: { chat: Chat }): JSX.Element | null {
-  const quest = chat.quest.value;
-  if (quest === null) return null;
-  const approvals = chat.store.pendingApprovals.value.filter((approval) => approval.questId === quest.id);
-  const { waitingFor } = quest;
-  return (
-    <>
-      {approvals.map((approval) => (
-        <ApprovalCard key={approval.id} approval={approval} bridge={chat.bridge} store={chat.store} />
-      ))}
-      {quest.status === "waiting" && waitingFor?.kind === "answer" && (
-        <QuestionCard key={waitingFor.id} quest={quest} waiting={waitingFor} chat={chat} />
-      )}
-    </>
-  );
-}
 
 /** The plan with the status of each step. */
 export function PlanCard({ quest }: { quest: Quest }): JSX.Element | null {

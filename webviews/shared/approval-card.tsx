@@ -2,11 +2,11 @@ import type { JSX } from "preact";
 import { flushSync } from "preact/compat";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Approval, ApprovalDecision } from "../../agent-server/contract/governance.ts";
-import { decisionForKey } from "./approval-keys.ts";
+import { decisionForKey, ignoreKeysMs } from "./approval-keys.ts";
 import { type Bridge, problemOf } from "./bridge.ts";
 import { Button, Icon, Problem, RelativeTime, TierBadge, tierMeaning } from "./components.tsx";
 import { ExactText } from "./exact-text.tsx";
-import { t } from "./l10n.ts";
+import { count, t } from "./l10n.ts";
 import type { Store } from "./store.ts";
 import { WorkspaceApprovalForm } from "./workspace-approval.tsx";
 
@@ -14,7 +14,17 @@ interface ApprovalCardProps {
   approval: Approval;
   bridge: Bridge;
   store: Pick<Store, "putApproval">;
+  /** Its place in a queue whose first one is shown. */
+  queue?: { readonly at: number; readonly of: number };
+  /** Receives a function that answers as the card's keys do, for keys pressed elsewhere; null when the card is gone. */
+  onKeys?: (answer: AnswerByKey | null) => void;
 }
+
+/** Answers an approval by a key outside its card, with the card's protection against accidental keys. */
+export type AnswerByKey = (decision: "allow_once" | "deny") => void;
+
+/** So many reasons are shown at once. */
+const shownReasons = 3;
 
 function canTakeFocus(): boolean {
   const at = document.activeElement;
@@ -32,7 +42,7 @@ export function splitDetail({ capability, detail }: Pick<Approval, "capability" 
 }
 
 /** Shows the exact action, the reasons and the effect of each answer. See `decisionForKey` for the protection against accidental keys. */
-export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JSX.Element {
+export function ApprovalCard({ approval, bridge, store, queue, onKeys }: ApprovalCardProps): JSX.Element {
   const id = useId();
   const card = useRef<HTMLElement>(null);
   const reasonField = useRef<HTMLInputElement>(null);
@@ -82,6 +92,14 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
     setForm(null);
     card.current?.focus();
   };
+  const byKey = useRef<AnswerByKey>(() => undefined);
+  byKey.current = (decision) => {
+    if (form === null && performance.now() - shownAt.current >= ignoreKeysMs) answer(decision);
+  };
+  useEffect(() => {
+    onKeys?.((decision) => byKey.current(decision));
+    return () => onKeys?.(null);
+  }, [onKeys]);
 
   const { exact, facts } = splitDetail(approval);
 
@@ -112,26 +130,29 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
         <span class="card-title" id={`${id}-title`}>
           {t("Approve: {0}", approval.title)}
         </span>
+        {queue !== undefined && queue.of > 1 && (
+          <span class="quiet" data-testid="approval-queue">
+            {t("{0} of {1}", queue.at, queue.of)}
+          </span>
+        )}
         <TierBadge tier={approval.tier} />
       </div>
-      <div id={`${id}-detail`}>
-        <ExactText text={exact} label={t("Exact action")} />
-        {facts.length > 0 && (
-          <ul class="rules facts-of-command" aria-label={t("Where and how it runs")}>
-            {facts.map((fact) => (
-              <li key={fact}>{fact}</li>
-            ))}
-          </ul>
-        )}
+      <div class="approval-body">
+        <div id={`${id}-detail`}>
+          <ExactText text={exact} label={t("Exact action")} />
+          {facts.length > 0 && (
+            <ul class="rules facts-of-command" aria-label={t("Where and how it runs")}>
+              {facts.map((fact) => (
+                <li key={fact}>{fact}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+        <Reasons approval={approval} />
+        <div class="card-foot quiet">
+          {t("Denied automatically")} <RelativeTime at={approval.expiresAt} />
+        </div>
       </div>
-      <ul class="rules" aria-label={t("Reasons")}>
-        <li>{tierMeaning(approval.tier)}</li>
-        {approval.rules.map((rule) => (
-          <li key={rule.id} title={rule.id}>
-            {rule.message} <span class="quiet">({rule.source})</span>
-          </li>
-        ))}
-      </ul>
       {form === "allow_workspace" && (
         <WorkspaceApprovalForm
           scopes={approval.scopes}
@@ -213,10 +234,32 @@ export function ApprovalCard({ approval, bridge, store }: ApprovalCardProps): JS
         </dl>
       )}
       {problem !== null && <Problem text={problem} />}
-      <div class="card-foot quiet">
-        {t("Denied automatically")} <RelativeTime at={approval.expiresAt} />
-      </div>
     </section>
+  );
+}
+
+/** Why it is asked: what the tier means, then the rules. The same text is shown once, and what is beyond the first reasons on request. */
+function Reasons({ approval }: { approval: Approval }): JSX.Element {
+  const rules = approval.rules.filter(({ message }, index, all) => all.findIndex((other) => other.message === message) === index);
+  const rule = ({ id, message, source }: Approval["rules"][number]): JSX.Element => (
+    <li key={id} title={id}>
+      {message} <span class="quiet">({source})</span>
+    </li>
+  );
+  const more = rules.slice(shownReasons - 1);
+  return (
+    <>
+      <ul class="rules" aria-label={t("Reasons")}>
+        <li>{tierMeaning(approval.tier)}</li>
+        {rules.slice(0, shownReasons - 1).map(rule)}
+      </ul>
+      {more.length > 0 && (
+        <details class="more-reasons">
+          <summary>{count(more.length, "{0} More Reason", "{0} More Reasons")}</summary>
+          <ul class="rules">{more.map(rule)}</ul>
+        </details>
+      )}
+    </>
   );
 }
 
@@ -235,7 +278,15 @@ function AnswerOption({ testId, id, shortcut, text, busy, kind, onClick, childre
   return (
     <div class="answer">
       <dt>
-        <Button testId={testId} kind={kind ?? "secondary"} shortcut={shortcut} disabled={busy} describedBy={id} onClick={onClick}>
+        <Button
+          testId={testId}
+          kind={kind ?? "secondary"}
+          shortcut={shortcut}
+          title={children}
+          disabled={busy}
+          describedBy={id}
+          onClick={onClick}
+        >
           {text}
         </Button>
       </dt>

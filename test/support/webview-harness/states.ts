@@ -449,6 +449,21 @@ const longOutput = Array.from(
   (_, index) => `\u001b[3${1 + (index % 6)}mline ${index + 1}\u001b[0m of many, src/a.ts:${index + 1}:1`,
 ).join("\n");
 
+const longCommand = [
+  ...Array.from({ length: 30 }, (_, index) => `python3 -c 'print(${index})' && \\`),
+  "rm -rf build",
+  "",
+  "Folder: the workspace",
+  "Runs in the sandbox.",
+  "Timeout: 10 min",
+].join("\n");
+const manyReasons = [
+  "Deletes a folder.",
+  "Runs with network access.",
+  "Deletes a folder.",
+  "The soul asks first.",
+  "A script changed.",
+].map((message, index) => ({ id: `rule.${index}`, source: "policy" as const, message }));
 const withPlan = (shown: ReturnType<typeof samplePlan>, quest: ReturnType<typeof sampleQuest>) => ({
   answers: questAnswers(
     quest,
@@ -514,6 +529,21 @@ export const states: readonly ViewState[] = [
       ),
     },
     { everyLook: true },
+  ),
+  chat(
+    "chat-approval-queue",
+    {
+      answers: questAnswers(sampleQuest({ status: "active" }), [question, running], {
+        "approvals.list": {
+          items: [
+            sampleCommandApproval({ detail: longCommand, scopes: sampleScopes, rules: manyReasons }),
+            sampleApproval({ id: "approval-2" }),
+            sampleApproval({ id: "approval-3", questId: "quest-2" }),
+          ],
+        },
+      }),
+    },
+    { height: 410, everyLook: true },
   ),
   chat(
     "chat-approval-deny",

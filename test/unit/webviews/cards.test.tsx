@@ -6,7 +6,7 @@ import { ChangeCard } from "../../../webviews/chat/change-card.tsx";
 import { Composer } from "../../../webviews/chat/composer.tsx";
 import { type Chat, emptyChat, type SavedChat } from "../../../webviews/chat/chat-state.ts";
 import { ToolCard } from "../../../webviews/chat/tool-card.tsx";
-import { PendingRequests } from "../../../webviews/chat/quest-status.tsx";
+import { PendingRequests } from "../../../webviews/chat/requests.tsx";
 import { ApprovalCard } from "../../../webviews/shared/approval-card.tsx";
 import { buttonIn, settle, startChat } from "../../support/chat-page.ts";
 import type { FakeView } from "../../support/fake-view.ts";
@@ -83,6 +83,13 @@ describe("approval card", () => {
       const description = button(answer).getAttribute("aria-describedby") ?? "";
       expect(document.getElementById(description)?.textContent).not.toBe("");
     }
+  });
+
+  it("shows no reason twice, and at most three until more are asked for", () => {
+    const rules = ["one", "two", "one", "three", "four"].map((message, index) => ({ id: `r${index}`, source: "policy" as const, message }));
+    update(() => render(<ApprovalCard approval={sampleApproval({ rules })} bridge={view.bridge} store={chat.store} />, root));
+    expect(root.querySelectorAll(".approval-body > .rules > li")).toHaveLength(3);
+    expect([...root.querySelectorAll(".more-reasons li")].map((item) => item.getAttribute("title"))).toEqual(["r3", "r4"]);
   });
 
   it.each([
