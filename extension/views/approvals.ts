@@ -57,7 +57,7 @@ export function createApprovals(host: AgentHost): Approvals {
   };
 }
 
-/** The tree of pending approvals, with their count as the badge. */
+/** The tree of pending approvals, with their count as the badge and, while any waits, in the status bar. */
 export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
   const provider: vscode.TreeDataProvider<Approval> = {
     onDidChangeTreeData: (listener) => approvals.onChanged(() => listener(undefined)),
@@ -77,15 +77,24 @@ export function registerApprovalsTree(approvals: Approvals): vscode.Disposable {
     },
   };
   const view = vscode.window.createTreeView("lancelot.approvals", { treeDataProvider: provider });
-  const badge = approvals.onChanged(() => {
-    const count = approvals.pending().length;
-    view.badge =
-      count === 0
-        ? undefined
-        : {
-            value: count,
-            tooltip: count === 1 ? vscode.l10n.t("1 approval pending") : vscode.l10n.t("{0} approvals pending", count),
-          };
+  const item = vscode.window.createStatusBarItem("lancelot.approvals", vscode.StatusBarAlignment.Right, 101);
+  item.name = vscode.l10n.t("Lancelot Approvals");
+  item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+  const show = approvals.onChanged(() => {
+    const [first, ...more] = approvals.pending();
+    if (first === undefined) {
+      view.badge = undefined;
+      item.hide();
+      return;
+    }
+    const count = more.length + 1;
+    const tooltip = count === 1 ? vscode.l10n.t("1 approval pending") : vscode.l10n.t("{0} approvals pending", count);
+    view.badge = { value: count, tooltip };
+    item.text = `$(shield) ${count === 1 ? vscode.l10n.t("1 approval") : vscode.l10n.t("{0} approvals", count)}`;
+    item.tooltip = `${tooltip}\n${first.title}`;
+    item.accessibilityInformation = { label: `${tooltip}. ${first.title}`, role: "button" };
+    item.command = { command: "lancelot.reviewApproval", title: vscode.l10n.t("Review"), arguments: [{ approvalId: first.id }] };
+    item.show();
   });
-  return vscode.Disposable.from(view, badge);
+  return vscode.Disposable.from(view, item, show);
 }

@@ -157,6 +157,8 @@ describe("with a model", () => {
     await newTask(chat);
     await send(chat, "Delete it unseen");
     await page.locator('.activitybar a[aria-label^="Explorer"]').click();
+    const waiting = page.locator('.statusbar .statusbar-item[id$="lancelot.approvals"]');
+    await waiting.waitFor();
     await openNotifications();
     await page.locator(".notifications-center").getByText("(T3): Delete src/cart.js").waitFor();
     await page.locator(".notifications-center").getByRole("button", { name: "Review…" }).click();
@@ -165,6 +167,7 @@ describe("with a model", () => {
     await page.keyboard.press("Enter");
     await page.locator('.activitybar a[aria-label^="Lancelot"]').click();
     await said(chat, "It stays.").waitFor();
+    await waiting.waitFor({ state: "detached" });
   });
 
   it("never reads a secret file, and tells the model why", async () => {
