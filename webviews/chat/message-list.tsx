@@ -83,8 +83,8 @@ export function MessageList({ chat, children }: { chat: Chat; children: Componen
               </Button>
             </div>
           )}
-          {messages.slice(earlier).map((message) => (
-            <GuardedMessage key={message.peek().id} message={message} chat={chat} />
+          {messages.slice(earlier).map((message, index) => (
+            <GuardedMessage key={message.peek().id} message={message} next={messages[earlier + index + 1]} chat={chat} />
           ))}
           {children}
         </div>

@@ -133,8 +133,26 @@ function isBlank({ open, parts }: Message): boolean {
   return !open && parts.every((part) => (part.type === "text" || part.type === "thinking") && part.text.trim() === "");
 }
 
+interface MessageProps {
+  message: Signal<Message>;
+  /** The message after it. */
+  next?: Signal<Message> | undefined;
+  chat: Chat;
+}
+
+/** True when the next message is by the same model for the same reason: the two share one line that says so. */
+function isSameAnswerer(by: AnsweredBy, next: Signal<Message> | undefined): boolean {
+  const other = next?.value;
+  return other?.answeredBy !== undefined && hasModelParts(other) && answeredText(other.answeredBy) === answeredText(by);
+}
+
+/** True when a model wrote something that is shown. */
+function hasModelParts(message: Message): boolean {
+  return !isBlank(message) && message.parts.some(({ type }) => type !== "notice");
+}
+
 /** A message of the user or of Lancelot. Streaming text redraws only this component. */
-export const MessageView = memo(function MessageView({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element | null {
+export const MessageView = memo(function MessageView({ message, next, chat }: MessageProps): JSX.Element | null {
   const { id, role, parts, open, createdAt, questId, answeredBy } = message.value;
   // A review outcome has the role `user`, but the user did not write it and cannot edit it.
   const own = role === "user" && !(parts.length > 0 && parts.every(({ type }) => type === "notice" || type === "reasoning"));
@@ -174,7 +192,9 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
           chat={chat}
         />
       ))}
-      {answeredBy !== undefined && parts.some(({ type }) => type !== "notice") && <AnsweredLine by={answeredBy} chat={chat} />}
+      {answeredBy !== undefined && hasModelParts(message.value) && !isSameAnswerer(answeredBy, next) && (
+        <AnsweredLine by={answeredBy} chat={chat} />
+      )}
       {open && parts.length === 0 && (
         <div class="quiet working">
           <Icon name="loading" spin />
@@ -186,9 +206,9 @@ export const MessageView = memo(function MessageView({ message, chat }: { messag
 });
 
 /** A message that cannot be drawn shows as plain text, and the other messages stay. */
-export function GuardedMessage({ message, chat }: { message: Signal<Message>; chat: Chat }): JSX.Element {
+export function GuardedMessage({ message, next, chat }: MessageProps): JSX.Element {
   const [failure] = useErrorBoundary();
-  if (failure === undefined) return <MessageView message={message} chat={chat} />;
+  if (failure === undefined) return <MessageView message={message} next={next} chat={chat} />;
   const text = message.value.parts.map((part) => ("text" in part ? part.text : "")).join("\n");
   return (
     <article class="message assistant unreadable">

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { signal } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { describe, expect, it } from "vitest";
@@ -103,6 +104,26 @@ describe("the footer of the chat", () => {
 });
 
 describe("an answer", () => {
+  it.each([
+    ["shares the line of the next message by the same model", answeredBy, 0],
+    ["has its own line before a message by another lane", { ...answeredBy, lane: "flagship_fast" as const }, 1],
+    ["has its own line before a message that no model wrote", undefined, 1],
+  ])("%s", async (_, by, lines) => {
+    await open({});
+    const message = page.chat.conversation.messages.value.at(-1);
+    if (message === undefined) throw new Error("The answer is gone.");
+    const parts = [{ type: "text" as const, text: "More." }];
+    const next = signal(
+      sampleMessage({ id: "message-3", seq: 2, role: "assistant", parts, ...(by === undefined ? {} : { answeredBy: by }) }),
+    );
+    void act(() => render(<MessageView message={message} next={next} chat={page.chat} />, root));
+    expect(root.querySelectorAll(".answered")).toHaveLength(lines);
+    void act(() => {
+      next.value = { ...next.value, parts: [] };
+    });
+    expect(root.querySelectorAll(".answered")).toHaveLength(1);
+  });
+
   it("says which model wrote it by which lane, and why in a hint and to a screen reader", async () => {
     await open({});
     const message = page.chat.conversation.messages.value.at(-1);
