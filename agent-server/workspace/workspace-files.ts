@@ -132,12 +132,14 @@ export function createWorkspaceFiles(askEditor: AskEditor | null): WorkspaceFile
 
     async write(file, from, text) {
       const edited = await writeInEditor(file, from, text);
-      // A file without unsaved edits ends on the disk, also when the editor did not manage to save it: an undo counts what is there.
       if (edited !== null && (edited.saved || from.unsaved)) return edited;
       if (edited === null && from.unsaved) {
         throw new LancelotError("conflict", `${file.display} has unsaved edits in the editor. Save it there, then try again.`);
       }
-      return writeBytes(file, from.diskHash, text === null ? null : encodeText(text, from.encoding));
+      // A file without unsaved edits ends on the disk, also when the editor did not save it, or saves it by itself a moment later.
+      const bytes = text === null ? null : encodeText(text, from.encoding);
+      if (edited !== null && bytes !== null && edited.after === sha256(bytes)) return { ...edited, saved: true };
+      return writeBytes(file, from.diskHash, bytes);
     },
 
     writeBytes,

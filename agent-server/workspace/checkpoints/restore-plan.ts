@@ -97,7 +97,7 @@ async function planOne(
     const bytes = unsaved === null || disk === null ? null : encodeLike(unsaved, await bytesOf(file));
     const current = bytes === null || disk === null ? disk : { hash: sha256(bytes), mode: disk.mode };
     const target = await reverse(touches, current, bytes, file, deps.objects);
-    const isUnsaved = unsaved !== null && current?.hash !== disk?.hash;
+    const isUnsaved = unsaved !== null && (disk === null || current?.hash !== disk.hash);
     return sameImage(current, target) ? null : { file, current: disk, target, unsaved: isUnsaved ? unsaved : null, touches };
   } catch (error) {
     if (!(error instanceof LancelotError)) throw error;

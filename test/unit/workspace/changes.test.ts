@@ -310,6 +310,34 @@ describe("changes with an editor", () => {
     fixture.close();
   });
 
+  it("counts as saved what the editor saves by itself a moment after it said that it did not", async () => {
+    const editor = fakeEditor(() => fixture);
+    const late = (async (name: string, params: never) => {
+      const answer = await editor.ask(name as "applyText", params);
+      return name === "applyText" ? { ...answer, saved: false } : answer;
+    }) as unknown as AskEditor;
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: late });
+    fixture.write("a.txt", base);
+    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: edited(2) });
+    const change = await fixture.tools.changes.decide(changeId ?? "", "accept");
+    expect({ status: change.status, problem: change.problem ?? null }).toEqual({ status: "accepted", problem: null });
+    expect(fixture.read("a.txt")).toBe(edited(2));
+    fixture.close();
+  });
+
+  it("does not restore a file that is gone over the unsaved text that the editor still has", async () => {
+    const editor = fakeEditor(() => fixture);
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
+    fixture.write("a.txt", base);
+    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: edited(2) });
+    await fixture.tools.changes.decide(changeId ?? "", "accept");
+    rmSync(fixture.path("a.txt"));
+    editor.dirty.set("a.txt", "mine");
+    const { restored } = await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect([restored, existsSync(fixture.path("a.txt")), editor.dirty.get("a.txt")]).toEqual([[], false, "mine"]);
+    fixture.close();
+  });
+
   it("proposes against unsaved edits and never overwrites them", async () => {
     const editor = fakeEditor(() => fixture);
     const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
