@@ -62,5 +62,10 @@ function addedErrors({ before, after }: ErrorsOfEditor): Problem[] {
 const writing: ReadonlySet<string> = new Set(["edit_file", "write_file", "apply_patch", "delete_file"]);
 
 function pathOf({ args }: ToolPart): string {
-  return typeof args["path"] === "string" ? args["path"] : "";
+  return typeof args["path"] === "string" ? plainPath(args["path"]) : "";
+}
+
+/** A path relative to the workspace as the host spells it, however the model or a plan does. */
+export function plainPath(path: string): string {
+  return path.replaceAll("\\", "/").replace(/^\.\//, "");
 }

@@ -2,7 +2,7 @@ import type { PlannedStep } from "../contract/plans.ts";
 import { judgeTestRun, readTestReport } from "../workspace/workspace.ts";
 import { type Check, readCriterion } from "./criteria.ts";
 import { readByWords } from "./criterion-words.ts";
-import type { Evidence, RanCommand } from "./evidence.ts";
+import { type Evidence, plainPath, type RanCommand } from "./evidence.ts";
 
 /** So many new errors of the editor are told. */
 const maxShownErrors = 5;
@@ -93,7 +93,7 @@ async function decide(check: Check, evidence: Evidence): Promise<Decided> {
       return none(contains === check.contains, `${check.path} ${contains ? "contains" : "does not contain"} the text.`);
     }
     case "changed": {
-      const isChanged = evidence.edits.some(({ path }) => samePath(path, check.path));
+      const isChanged = evidence.edits.some(({ path }) => plainPath(path) === plainPath(check.path));
       return none(isChanged, `${check.path} was ${isChanged ? "" : "not "}changed.`);
     }
   }
@@ -140,11 +140,12 @@ function failedRuns(evidence: Evidence, known: readonly Finding[]): Finding[] {
 
 /** Errors that a plan brought into its files speak against its end. */
 function shownErrors({ newErrors }: Evidence): Finding[] {
-  return newErrors.slice(0, maxShownErrors).map(({ path, line, message }) => ({
+  return newErrors.slice(0, maxShownErrors).map(({ path, line }) => ({
     criterion: `No new errors in ${path}`,
     met: false,
     by: "evidence",
-    why: `The editor shows in line ${String(line)}: ${message.slice(0, 300)}`,
+    // Without its message, which can hold text of the repository: the model reads that with the tool `diagnostics`, as data.
+    why: `The editor shows a new error in line ${String(line)}.`,
     receiptId: null,
   }));
 }
@@ -160,9 +161,4 @@ function isSameCommand(ran: string, wanted: string): boolean {
   return (
     command === plain(wanted) || (/^cd [\w./@-]{1,300} && /.test(command) && command.slice(command.indexOf("&& ") + 3) === plain(wanted))
   );
-}
-
-function samePath(path: string, wanted: string): boolean {
-  const plain = (text: string): string => text.replaceAll("\\", "/").replace(/^\.\//, "");
-  return plain(path) === plain(wanted);
 }

@@ -70,5 +70,5 @@ export function openPlanned(
     const askIntent = () => Promise.resolve({ told: null, local: null });
     return { runLoop: createRoutedLoop({ ...plans, isEnabled: () => true, askIntent }), ...(workState === null ? {} : { workState }) };
   });
-  return { ...host, plansOf: (questId: string) => list({ questId, limit: 50 }) };
+  return { ...host, requests: scripted.requests, plansOf: (questId: string) => list({ questId, limit: 50 }) };
 }
