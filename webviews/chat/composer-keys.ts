@@ -48,7 +48,8 @@ export function composerAction(press: ComposerKey): ComposerAction | null {
   }
   switch (press.key) {
     case "Enter":
-      if (press.asked && press.command) return "approve";
+      // With text in the field, Ctrl+Enter may be meant to send it: a "no" must not allow what it is about.
+      if (press.asked && press.command && press.empty) return "approve";
       return press.shift || press.modified ? null : "send";
     case "Backspace":
       // With text in the field, it deletes a word.

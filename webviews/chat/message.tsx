@@ -1,7 +1,7 @@
-import type { Signal } from "@preact/signals";
+import { computed, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { flushSync, memo } from "preact/compat";
-import { useErrorBoundary } from "preact/hooks";
+import { useErrorBoundary, useMemo } from "preact/hooks";
 import { isAnswer } from "../../agent-server/contract/artifacts.ts";
 import type { Message, Part } from "../../agent-server/contract/chat.ts";
 import type { AnsweredBy } from "../../agent-server/contract/router.ts";
@@ -141,8 +141,7 @@ interface MessageProps {
 }
 
 /** True when the next message is by the same model for the same reason: the two share one line that says so. */
-function isSameAnswerer(by: AnsweredBy, next: Signal<Message> | undefined): boolean {
-  const other = next?.value;
+function isSameAnswerer(by: AnsweredBy, other: Message | undefined): boolean {
   return other?.answeredBy !== undefined && hasModelParts(other) && answeredText(other.answeredBy) === answeredText(by);
 }
 
@@ -157,6 +156,11 @@ export const MessageView = memo(function MessageView({ message, next, chat }: Me
   // A review outcome has the role `user`, but the user did not write it and cannot edit it.
   const own = role === "user" && !(parts.length > 0 && parts.every(({ type }) => type === "notice" || type === "reasoning"));
   const last = parts.length - 1;
+  // Computed, so that the text of the next message, which may be streaming, does not redraw this one.
+  const isShared = useMemo(
+    () => computed(() => message.value.answeredBy !== undefined && isSameAnswerer(message.value.answeredBy, next?.value)),
+    [message, next],
+  );
   if (isBlank(message.value)) return null;
   return (
     <article
@@ -192,9 +196,7 @@ export const MessageView = memo(function MessageView({ message, next, chat }: Me
           chat={chat}
         />
       ))}
-      {answeredBy !== undefined && hasModelParts(message.value) && !isSameAnswerer(answeredBy, next) && (
-        <AnsweredLine by={answeredBy} chat={chat} />
-      )}
+      {answeredBy !== undefined && hasModelParts(message.value) && !isShared.value && <AnsweredLine by={answeredBy} chat={chat} />}
       {open && parts.length === 0 && (
         <div class="quiet working">
           <Icon name="loading" spin />

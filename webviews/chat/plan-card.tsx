@@ -157,8 +157,9 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
   const reject = (): Promise<void> =>
     act(() => call("plans.reject", { id: planId, ...(reason.value.trim() === "" ? {} : { reason: reason.value.trim() }) }));
   const isOpen = current.status === "draft" || current.status === "approved";
-  // Its task was stopped, or has answered a question in between.
-  const isStopped = current.status === "running" && !chat.running.value;
+  // Its task was stopped, or has answered a question in between. A task that was stopped has a button of its own.
+  const quest = chat.quest.value;
+  const isStopped = current.status === "running" && quest !== null && !chat.running.value;
 
   return (
     <Card
@@ -194,7 +195,7 @@ export function PlanCard({ planId, chat }: { planId: string; chat: Chat }): JSX.
           }}
         />
       )}
-      {isStopped && (
+      {isStopped && quest?.status === "done" && (
         <div class="actions">
           <Button
             testId="plan-continue"

@@ -12,7 +12,11 @@ export interface EditedStep {
   readonly details: string;
   readonly doneWhen: string;
   readonly actions: string;
+  /** As the plan has them: a line that was not edited keeps its action to the letter. */
+  readonly planned: readonly PlannedAction[];
 }
+
+const lineOf = ({ tool, target }: PlannedAction): string => `${tool} ${target.replaceAll(/\s+/g, " ").trim()}`;
 
 export function editedSteps(steps: readonly PlannedStep[]): EditedStep[] {
   return steps.map(({ id, title, details = "", doneWhen, actions }) => ({
@@ -20,7 +24,8 @@ export function editedSteps(steps: readonly PlannedStep[]): EditedStep[] {
     title,
     details,
     doneWhen: doneWhen.join("\n"),
-    actions: actions.map(({ tool, target }) => `${tool} ${target.replaceAll("\n", " ")}`).join("\n"),
+    actions: actions.map(lineOf).join("\n"),
+    planned: actions,
   }));
 }
 
@@ -32,11 +37,13 @@ function linesOf(text: string): string[] {
 }
 
 /** The actions as written, each a tool and what it is used on; null when a line is none. */
-function actionsOf({ actions }: EditedStep): PlannedAction[] | null {
-  const found = linesOf(actions).map((line) => /^(?<tool>\w{1,100})[\s:]\s*(?<target>.{1,2000})$/.exec(line)?.groups);
-  return found.every((action) => action !== undefined)
-    ? found.map(({ tool = "", target = "" }) => ({ tool, target: target.trim() }))
-    : null;
+function actionsOf({ actions, planned }: EditedStep): PlannedAction[] | null {
+  const found = linesOf(actions).map((line): PlannedAction | null => {
+    const { tool, target } = /^(?<tool>\w{1,100})[\s:]\s*(?<target>.{1,2000})$/.exec(line)?.groups ?? {};
+    const written = tool === undefined || target === undefined ? null : { tool, target };
+    return planned.find((action) => lineOf(action) === line) ?? written;
+  });
+  return found.every((action) => action !== null) ? found : null;
 }
 
 /** Criteria and actions per step. */
@@ -93,39 +100,30 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
               maxLength={300}
               onInput={({ currentTarget: { value } }) => change(index, { title: value })}
             />
-            <span class="quiet" aria-hidden="true">
-              {t("What to change, and how")}
-            </span>
-            <textarea
-              data-testid={`plan-details:${step.key}`}
-              rows={2}
+            <StepText
+              testId={`plan-details:${step.key}`}
+              hint={t("What to change, and how")}
+              label={t("What to change in step {0}", index + 1)}
               maxLength={4_000}
-              aria-label={t("What to change in step {0}", index + 1)}
               value={step.details}
-              onInput={({ currentTarget: { value } }) => change(index, { details: value })}
+              onValue={(details) => change(index, { details })}
             />
-            <span class="quiet" aria-hidden="true">
-              {t("What proves it, one per line, at most {0}", maxCriteria)}
-            </span>
-            <textarea
-              data-testid={`plan-done:${step.key}`}
-              rows={2}
-              aria-label={t("What proves step {0}, one per line", index + 1)}
+            <StepText
+              testId={`plan-done:${step.key}`}
+              hint={t("What proves it, one per line, at most {0}", maxCriteria)}
+              label={t("What proves step {0}, one per line", index + 1)}
               placeholder={t("“npm test” passes")}
               value={step.doneWhen}
-              onInput={({ currentTarget: { value } }) => change(index, { doneWhen: value })}
+              onValue={(doneWhen) => change(index, { doneWhen })}
             />
-            <span class="quiet" aria-hidden="true">
-              {t("Files and commands, one per line: a tool and its target")}
-            </span>
-            <textarea
-              data-testid={`plan-actions:${step.key}`}
-              rows={2}
-              aria-label={t("Files and commands of step {0}, one per line", index + 1)}
+            <StepText
+              testId={`plan-actions:${step.key}`}
+              hint={t("Files and commands, one per line: a tool and its target")}
+              label={t("Files and commands of step {0}, one per line", index + 1)}
               placeholder="edit_file src/cart.js"
-              aria-invalid={actionsOf(step) === null}
+              isInvalid={actionsOf(step) === null}
               value={step.actions}
-              onInput={({ currentTarget: { value } }) => change(index, { actions: value })}
+              onValue={(actions) => change(index, { actions })}
             />
             <div class="actions">
               <Button
@@ -161,11 +159,44 @@ export function PlanEditor({ steps }: { steps: Signal<readonly EditedStep[]> }):
         testId="plan-add-step"
         disabled={steps.value.length >= 30}
         onClick={() => {
-          steps.value = [...steps.peek(), { key: crypto.randomUUID(), title: "", details: "", doneWhen: "", actions: "" }];
+          steps.value = [...steps.peek(), { key: crypto.randomUUID(), title: "", details: "", doneWhen: "", actions: "", planned: [] }];
         }}
       >
         {t("Add Step")}
       </Button>
     </div>
+  );
+}
+
+interface StepTextProps {
+  testId: string;
+  /** Shown above the field. */
+  hint: string;
+  /** For a screen reader. */
+  label: string;
+  placeholder?: string;
+  maxLength?: number;
+  isInvalid?: boolean;
+  value: string;
+  onValue: (value: string) => void;
+}
+
+function StepText({ testId, hint, label, placeholder, maxLength, isInvalid = false, value, onValue }: StepTextProps): JSX.Element {
+  return (
+    <>
+      <span class="quiet" aria-hidden="true">
+        {hint}
+      </span>
+      <textarea
+        data-testid={testId}
+        rows={2}
+        maxLength={maxLength}
+        aria-label={label}
+        aria-invalid={isInvalid}
+        placeholder={placeholder}
+        value={value}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+      />
+    </>
   );
 }

@@ -63,19 +63,17 @@ function QuestionCard({ quest, waiting, chat }: { quest: Quest; waiting: Waiting
 /** Names the other tasks that wait for an approval: their cards are not in this conversation. */
 function OtherTasks({ chat }: { chat: Chat }): JSX.Element | null {
   const shown = chat.quest.value?.id;
-  const asking = new Set(
-    chat.store.pendingApprovals.value.flatMap(({ questId }) => (questId === null || questId === shown ? [] : [questId])),
-  );
-  const [first] = asking;
-  const quest = first === undefined ? undefined : chat.store.quests.value.get(first);
+  const ids = new Set(chat.store.pendingApprovals.value.map(({ questId }) => questId));
+  const asking = [...chat.store.quests.value.values()].filter(({ id }) => id !== shown && ids.has(id));
+  const [quest] = asking;
   if (quest === undefined) return null;
   return (
     <div class="other-tasks">
       <Icon name="shield" />
       <span>
-        {asking.size === 1
+        {asking.length === 1
           ? t("“{0}” waits for your approval.", quest.title)
-          : t("“{0}” and {1} wait for your approval.", quest.title, count(asking.size - 1, "{0} other task", "{0} other tasks"))}
+          : t("“{0}” and {1} wait for your approval.", quest.title, count(asking.length - 1, "{0} other task", "{0} other tasks"))}
       </span>
       <Button testId="open-asking-task" kind="link" onClick={() => chat.openQuest(quest.id)}>
         {t("Open Task")}

@@ -122,6 +122,8 @@ describe("an answer", () => {
       next.value = { ...next.value, parts: [] };
     });
     expect(root.querySelectorAll(".answered")).toHaveLength(1);
+    void act(() => render(<MessageView message={message} chat={page.chat} />, root));
+    expect(root.querySelectorAll(".answered")).toHaveLength(1);
   });
 
   it("says which model wrote it by which lane, and why in a hint and to a screen reader", async () => {

@@ -2,10 +2,13 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Quest } from "../../../agent-server/contract/chat.ts";
+import { emptyChat } from "../../../webviews/chat/chat-state.ts";
 import { Composer } from "../../../webviews/chat/composer.tsx";
 import { PlanCard } from "../../../webviews/chat/plan-card.tsx";
 import { buttonIn, type ChatPage, fieldIn, settle, startChat } from "../../support/chat-page.ts";
 import { samplePlan } from "../../support/webview-harness/plan-samples.ts";
+import { sampleQuest } from "../../support/webview-harness/samples.ts";
 import { eachWithRoot } from "../../support/view-root.ts";
 
 let root: HTMLElement;
@@ -23,8 +26,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-async function show(plan = samplePlan()): Promise<void> {
+async function show(plan = samplePlan(), status?: Quest["status"]): Promise<void> {
+  const quest = sampleQuest(status === undefined ? {} : { status });
   page = await startChat({
+    quest,
+    ...(status === undefined ? {} : { saved: { ...emptyChat, questId: quest.id } }),
     answers: {
       "plans.get": plan,
       "plans.approve": { ...plan, status: "approved" },
@@ -116,11 +122,36 @@ describe("the card of a plan", () => {
     expect(shown("plan-reject")).toBe(false);
   });
 
-  it("carries on while its task does not run", async () => {
-    await show(samplePlan({ status: "running" }));
+  it("keeps planned actions to the letter where their lines are not edited", async () => {
+    const [first] = samplePlan().planSteps;
+    if (first === undefined) throw new Error("the sample has two steps");
+    const actions = [
+      { tool: "run_command", target: "cat <<E\n  a\nE" },
+      { tool: "mcp-like", target: "x" },
+    ];
+    await show(samplePlan({ planSteps: [{ ...first, actions }] }));
+    await press("plan-edit");
+    type("plan-step:1", "Another title");
+    await press("plan-confirm");
+    expect(page.view.calls("plans.update")).toMatchObject([{ steps: [{ title: "Another title", actions }] }]);
+  });
+
+  it("carries on after its task answered something else", async () => {
+    await show(samplePlan({ status: "running" }), "done");
     expect(shown("plan-approve")).toBe(false);
     await press("plan-continue");
     expect(page.view.calls("plans.execute")).toEqual([{ id: "plan-1" }]);
+  });
+
+  it.each<[string, Quest["status"] | undefined]>([
+    ["runs", "active"],
+    ["waits for the user", "waiting"],
+    ["has a button to resume it", "cancelled"],
+    ["is not read yet", undefined],
+  ])("has no button to carry on while its task %s", async (_, status) => {
+    await show(samplePlan({ status: "running" }), status);
+    expect(shown("plan-continue")).toBe(false);
+    expect(root.querySelector(".codicon-debug-stop") !== null).toBe(status === "cancelled");
   });
 
   it("follows the plan, and shows why something failed", async () => {

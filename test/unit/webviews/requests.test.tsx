@@ -77,7 +77,7 @@ describe("what waits for the user", () => {
   });
 
   it("names another task that asks, and opens it", async () => {
-    await show([elsewhere]);
+    await show([sampleApproval({ id: "approval-4", questId: "unknown" }), elsewhere]);
     expect(root.querySelector(".approval")).toBeNull();
     expect(root.querySelector(".other-tasks")?.textContent).toContain("The other one");
     void act(() => buttonIn(root, "open-asking-task").click());
@@ -92,12 +92,24 @@ describe("what waits for the user", () => {
 });
 
 describe("an approval is answered from the composer", () => {
-  it.each(["", "a draft"])("Ctrl+Enter allows it once, and keeps the text %j", async (text) => {
-    await show([first], text);
+  it("Ctrl+Enter allows it once, then the next one after a moment", async () => {
+    await show([first, second]);
     expect(await press("Enter")).toBe(true);
+    vi.spyOn(performance, "now").mockReturnValue(5_100);
+    await press("Enter");
     expect(page.view.calls("approvals.decide")).toEqual([{ id: "approval-1", decision: "allow_once" }]);
+    vi.spyOn(performance, "now").mockReturnValue(9_000);
+    await press("Enter");
+    expect(page.view.calls("approvals.decide")).toHaveLength(2);
+  });
+
+  it("with a text in the field no key answers: it may be the user's no", async () => {
+    await show([first], "No, keep the file");
+    await press("Enter");
+    await press("Backspace");
+    expect(page.view.calls("approvals.decide")).toEqual([]);
     expect(page.view.calls("chat.steer")).toEqual([]);
-    expect(page.chat.draft.value).toBe(text);
+    expect(page.chat.draft.value).toBe("No, keep the file");
   });
 
   it("Ctrl+Backspace asks for the reason, and the next keys answer nothing", async () => {
