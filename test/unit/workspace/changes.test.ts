@@ -322,16 +322,19 @@ describe("changes with an editor", () => {
     const change = await fixture.tools.changes.decide(changeId ?? "", "accept");
     expect({ status: change.status, problem: change.problem ?? null }).toEqual({ status: "accepted", problem: null });
     expect(fixture.read("a.txt")).toBe(edited(2));
+    const { restored, conflicts } = await fixture.tools.checkpoints.restore({ questId: "q1" });
+    expect({ restored, conflicts }).toEqual({ restored: ["a.txt"], conflicts: [] });
+    expect(fixture.read("a.txt")).toBe(base);
     fixture.close();
   });
 
   it("does not restore a file that is gone over the unsaved text that the editor still has", async () => {
     const editor = fakeEditor(() => fixture);
-    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask });
+    const fixture: ToolsFixture = createToolsFixture({ askEditor: editor.ask, posture: "autonomous" });
+    fixture.answer("allow_once");
     fixture.write("a.txt", base);
-    const { changeId } = await fixture.run("write_file", { path: "a.txt", content: edited(2) });
-    await fixture.tools.changes.decide(changeId ?? "", "accept");
-    rmSync(fixture.path("a.txt"));
+    await fixture.run("delete_file", { path: "a.txt" });
+    expect(existsSync(fixture.path("a.txt"))).toBe(false);
     editor.dirty.set("a.txt", "mine");
     const { restored } = await fixture.tools.checkpoints.restore({ questId: "q1" });
     expect([restored, existsSync(fixture.path("a.txt")), editor.dirty.get("a.txt")]).toEqual([[], false, "mine"]);
