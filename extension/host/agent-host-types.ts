@@ -12,5 +12,7 @@ export interface AgentHost extends vscode.Disposable {
   readonly onEvent: vscode.Event<HostEvent>;
   start(): void;
   restart(): Promise<void>;
+  /** Restarts the host when the data folder, the log level, the workspace or its trust is not the one it was started with. */
+  restartIfChanged(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 import type { AgentHost } from "./agent-host-types.ts";
 import * as vscode from "vscode";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
-import type { Call, MethodName, ParamsIn, Result } from "../../agent-server/contract/table.ts";
+import type { runHost } from "./run-host.ts";
+import type { MethodName, ParamsIn, Result } from "../../agent-server/contract/table.ts";
 import type { HostState } from "../../agent-server/contract/webview.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -12,7 +13,7 @@ import type { Supervisor } from "./supervisor.ts";
 export function createAgentHost(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): AgentHost {
   const states = new vscode.EventEmitter<HostState>();
   const events = new vscode.EventEmitter<HostEvent>();
-  let running: Promise<{ supervisor: Supervisor; call: Call }> | null = null;
+  let running: Promise<ReturnType<typeof runHost>> | null = null;
   let supervisor: Supervisor | null = null;
   const idle: HostState = { state: "starting", detail: vscode.l10n.t("The agent host is starting.") };
 
@@ -43,6 +44,9 @@ export function createAgentHost(context: vscode.ExtensionContext, log: vscode.Lo
     },
     async restart() {
       await (await load()).supervisor.restart();
+    },
+    async restartIfChanged() {
+      await (await load()).restartIfChanged();
     },
     async stop() {
       if (running !== null) await (await running).supervisor.stop();

@@ -6,23 +6,17 @@ import { readSettings } from "./settings.ts";
 /** Sends changed settings and workspace trust to the host. */
 export function registerConfiguration(host: AgentHost): vscode.Disposable {
   const configure = async () => {
+    await host.restartIfChanged();
     const { posture, approvalTimeoutSeconds, features, maxRunningTasks } = readSettings();
     await host.call("host.configure", { posture, approvalTimeoutSeconds, features, maxRunningTasks });
   };
-  const root = () => vscode.workspace.workspaceFolders?.[0]?.uri.toString();
-  let served = root();
+  const restart = () => void host.restartIfChanged().catch(showError);
   return vscode.Disposable.from(
+    // Such an event may come without another value: the user's settings and the machine's are read one after the other.
     vscode.workspace.onDidChangeConfiguration((event) => {
-      // The host reads these settings only at its start.
-      if (event.affectsConfiguration("lancelot.dataFolder") || event.affectsConfiguration("lancelot.logLevel"))
-        void host.restart().catch(showError);
-      else if (event.affectsConfiguration("lancelot")) void configure().catch(showError);
+      if (event.affectsConfiguration("lancelot")) void configure().catch(showError);
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void host.restart().catch(showError)),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => {
-      if (root() === served) return;
-      served = root();
-      void host.restart().catch(showError);
-    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
+    vscode.workspace.onDidChangeWorkspaceFolders(restart),
   );
 }

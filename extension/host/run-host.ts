@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import * as vscode from "vscode";
 import { protocolVersion } from "../../agent-server/contract/common.ts";
 import type { HostEvent } from "../../agent-server/contract/events.ts";
@@ -20,9 +21,30 @@ interface RunDeps {
   onEvent: (event: HostEvent) => void;
 }
 
+interface RunningHost {
+  supervisor: Supervisor;
+  call: Call;
+  /** Restarts the host when it was started with other values than the present ones. */
+  restartIfChanged(): Promise<void>;
+}
+
+/** How long values must stay, in ms: the editor may read a settings file while it is being written. */
+const settleMs = 500;
+
+/** What a host reads only at its start. */
+const startValues = (context: vscode.ExtensionContext) => ({
+  dataDir: dataFolder(context),
+  logLevel: readSettings().logLevel,
+  workspace: vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? null,
+  trusted: vscode.workspace.isTrusted,
+});
+
 /** Connects the parts that keep the agent host running. It does not start the host. */
-export function runHost({ context, log, onState, onEvent }: RunDeps): { supervisor: Supervisor; call: Call } {
+export function runHost({ context, log, onState, onEvent }: RunDeps): RunningHost {
   const answers = editorAnswers(context, log);
+  const values = () => startValues(context);
+  /** The values of the last start. */
+  let used = values();
   const supervisor = createSupervisor({
     backoff: createBackoff(),
     now: Date.now,
@@ -46,8 +68,8 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
     },
     async connect(signal) {
       const settings = readSettings();
-      const dataDir = dataFolder(context);
-      await makeFolder(dataDir);
+      const { logLevel, ...handshake } = (used = values());
+      await makeFolder(handshake.dataDir);
       return startSession(
         {
           module: context.asAbsolutePath("dist/host/main.js"),
@@ -56,14 +78,12 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
             platform: process.platform,
             electron: process.versions["electron"] !== undefined,
             proxy: vscode.workspace.getConfiguration("http").get<string>("proxy", ""),
-            logLevel: settings.logLevel,
+            logLevel,
           }),
           handshake: {
             protocolVersion,
             ownerToken: await ownerToken(context.secrets, log),
-            workspace: vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? null,
-            dataDir,
-            trusted: vscode.workspace.isTrusted,
+            ...handshake,
             posture: settings.posture,
             approvalTimeoutSeconds: settings.approvalTimeoutSeconds,
             features: settings.features,
@@ -78,7 +98,20 @@ export function runHost({ context, log, onState, onEvent }: RunDeps): { supervis
     },
   });
   const call = createCall((method, params, signal) => supervisor.request(method, params, signal));
-  return { supervisor, call };
+  return {
+    supervisor,
+    call,
+    async restartIfChanged() {
+      await wait(settleMs);
+      const now = values();
+      const changed = (Object.keys(now) as (keyof typeof now)[]).filter((name) => now[name] !== used[name]);
+      if (changed.length === 0) return;
+      // A call that comes during the restart compares with the values that the restart was for.
+      used = now;
+      log.info(`agent host: restarts, because these changed: ${changed.join(", ")}`);
+      await supervisor.restart();
+    },
+  };
 }
 
 /** @throws StartRefused with a message for the user, because a retry would fail too. */
