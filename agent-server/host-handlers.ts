@@ -34,6 +34,8 @@ export function createHandlers(
         const { posture, approvalTimeoutSeconds, features, maxRunningTasks } = settings;
         if (features !== undefined) flags.useSettings(features);
         if (posture !== undefined) governance.setPosture(posture);
+        // The views show what the settings decide.
+        emit("flags", {});
         if (approvalTimeoutSeconds !== undefined) governance.setApprovalTimeout(approvalTimeoutSeconds);
         if (maxRunningTasks !== undefined) services.setMaxRunningTasks(maxRunningTasks);
         return info();

@@ -142,6 +142,7 @@ export function createHostServices(options: HostOptions, version: string) {
     networkEnabled: () => flags.enabled("TOOLS_NETWORK"),
     soulEnabled: () => flags.enabled("SOUL"),
     safeMode: () => safeMode.enabled(),
+    editsOf: (questId) => quests.editsOf(questId),
     hasTaskCopy: (questId, absolute) => workspaceServices.hasTaskCopy(questId, absolute),
     log,
   });

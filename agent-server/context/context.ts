@@ -50,6 +50,8 @@ export interface PromptSources {
 export interface PromptRequest {
   small: boolean;
   canEdit: boolean;
+  /** The quest whose edits the prompt speaks of; absent outside of one. */
+  questId?: string;
   mode: Mode;
   /** The quest's marker for the data fence (`newMarker`). */
   marker: string;
@@ -202,7 +204,7 @@ export function createContext({
     return composeSystemPrompt({
       workspace: facts,
       instructions,
-      posture: governance.posture(),
+      posture: governance.posture({ quest: request.questId ?? null, mode: request.mode }),
       mode: request.mode,
       plan,
       data: createDataFence(request.marker),

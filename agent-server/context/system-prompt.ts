@@ -82,7 +82,7 @@ export function composeSystemPrompt({
   }
   if (canRemember) sections.push(remembering);
   if (memory) sections.push(memory);
-  sections.push(postures[mode === "crusader" ? "autonomous" : posture]);
+  sections.push(postures[posture]);
   if (mode === "crusader") sections.push("The owner asked for decisive work: act instead of drafting, and decide small matters yourself.");
   if (self) sections.push(self);
   if (environment) sections.push(environment);

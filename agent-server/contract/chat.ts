@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Cursor, Id, Ok, page, Tier, Timestamp } from "./common.ts";
-import { Mode, Rule, Verdict } from "./governance.ts";
+import { EditMode, Mode, Rule, Verdict } from "./governance.ts";
 import { method } from "./method.ts";
 import { GeneratedGroup } from "./changes.ts";
 import { CommandPlace, Containment } from "./providers.ts";
@@ -91,6 +91,8 @@ export const Quest = z.object({
   parentId: Id.optional(),
   /** The owner's choice for this task; when absent, the router decides. */
   override: ModelOverride.optional(),
+  /** The owner's choice for the edits of this task; when absent, the posture decides. */
+  edits: EditMode.optional(),
   /** Cost in US dollars of the calls with a known price; absent before the first call. */
   costUsd: z.number().min(0).optional(),
   /** Tokens of the last prompt and of the window it had to fit. */
@@ -275,7 +277,8 @@ export const chatMethods = {
     params: z.object({
       text: z.string().min(1).max(1_000_000),
       questId: Id.optional(),
-      mode: Mode.optional(),
+      /** `review` and `auto` also decide about the edits of the messages that follow. */
+      mode: z.enum([...Mode.options, ...EditMode.options]).optional(),
       attachments: z.array(Attachment).max(20).optional(),
       /** Edit and resend: this user message and all after it are replaced. */
       replaceMessageId: Id.optional(),
@@ -344,6 +347,12 @@ export const chatMethods = {
     summary: "Sets lane, provider or model for one task from its next step on; null lets the router decide again.",
     access: "any",
     params: z.object({ id: Id, override: ModelOverride.nullable() }),
+    result: Quest,
+  }),
+  "quests.edits": method({
+    summary: "Sets what happens to the edits of one task, from its next action on; null lets the posture decide again.",
+    access: "owner",
+    params: z.object({ id: Id, edits: EditMode.nullable() }),
     result: Quest,
   }),
   "quests.export": method({

@@ -55,7 +55,7 @@ export const eventTopics = {
   /** A trust or learning proposal was created or decided: reload the lists. */
   trust: z.object({}),
   learning: z.object({}),
-  /** Flags or safe mode changed. */
+  /** Flags, safe mode or a setting of the editor changed. */
   flags: z.object({}),
   /** Files of the owner's `config/` folder were broken or corrected. Contains all that are not used. */
   configuration: z.object({ problems: z.array(ConfigProblem) }),

@@ -25,6 +25,10 @@ export const capabilities = [
 export const Mode = z.enum(["normal", "plan", "crusader"]);
 export type Mode = z.infer<typeof Mode>;
 
+/** What happens to the edits of one task, whatever the posture of the host is: the owner reviews them, or they are applied after a checkpoint. */
+export const EditMode = z.enum(["review", "auto"]);
+export type EditMode = z.infer<typeof EditMode>;
+
 /** The mode of one action. `question`: the user asked something, so Lancelot looks and answers, and changes nothing. */
 export const ActionMode = z.enum([...Mode.options, "question"]);
 export type ActionMode = z.infer<typeof ActionMode>;

@@ -163,7 +163,7 @@ export function createSubtaskChanges(deps: Deps): SubtaskChanges {
       const joined: { path: string; changeId: string; isApplied: boolean }[] = [];
       const conflicts: { path: string; diff: string }[] = [];
       const outside: string[] = [];
-      const applies = context.mode === "crusader" || deps.governance.posture(context.soulScope) === "autonomous";
+      const applies = deps.governance.posture(context) === "autonomous";
       for (const { absolute, display, change } of all) {
         context.signal.throwIfAborted();
         const one = { parent, child, change, file: targetOf({ path: { absolute, display } }), receiptId, start: start.get(absolute) };

@@ -86,8 +86,7 @@ export function createTaskSettlement(deps: TaskSettlementDeps): TaskSettlement {
   const waiting = new Map<string, string>();
   let isClosed = false;
 
-  const isAutonomous = ({ mode, soulScope }: ActionContext): boolean =>
-    mode === "crusader" || deps.governance.posture(soulScope) === "autonomous";
+  const isAutonomous = (context: ActionContext): boolean => deps.governance.posture(context) === "autonomous";
 
   const changesOf = (questId: string): StoredChange[] => store.list({ questId, limit: maxChanges });
 

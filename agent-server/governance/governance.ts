@@ -18,7 +18,7 @@ import { createLearning, learningMigrations } from "./learning/learning.ts";
 import { createSoul, soulMigrations } from "./soul/soul.ts";
 import { createStats, statsMigrations } from "./decision-stats.ts";
 import { createTrust, trustMigrations } from "./trust/trust.ts";
-import type { Governance, GovernanceDeps } from "./types.ts";
+import type { Governance, GovernanceDeps, PostureOf } from "./types.ts";
 import { createOutcomeRecorder, recordOutcome } from "./outcome-recorder.ts";
 import { isContained } from "./policy/shell-rules.ts";
 import { createWorkspaceApprovals } from "./workspace-approvals/workspace-approvals.ts";
@@ -78,15 +78,20 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   });
 
   const soulFor = (scope: Intent["soulScope"]) => (scope === undefined ? soul.active() : soul.restricted(scope));
-  /** A scope that reviews everything does so without a soul too. */
-  const postureIn = (scope: Intent["soulScope"]): Posture => (scope?.level === "supervised" ? "supervised" : posture);
-  const facts = ({ soulScope }: Intent): DecisionFacts => ({
+  /** A scope that reviews everything does so without a soul, and in every mode. */
+  const postureIn = ({ quest, mode, soulScope }: PostureOf): Posture => {
+    if (soulScope?.level === "supervised") return "supervised";
+    if (mode === "crusader") return "autonomous";
+    const edits = quest == null ? null : deps.editsOf(quest);
+    return edits === null ? posture : edits === "auto" ? "autonomous" : "supervised";
+  };
+  const facts = ({ questId, mode, soulScope }: Intent): DecisionFacts => ({
     resolve: paths.resolve,
     ruleMessage: paths.message,
     command: commands.judge,
     network: network.judge,
     trusted,
-    posture: postureIn(soulScope),
+    posture: postureIn({ quest: questId ?? null, mode, ...(soulScope === undefined ? {} : { soulScope }) }),
     broad: paths.broad,
     safeMode: deps.safeMode?.() ?? false,
     soul: soulFor(soulScope),
@@ -206,7 +211,11 @@ export function createGovernance(deps: GovernanceDeps): Governance {
     judgeName: paths.judgeName,
     isSecretFile: paths.isSecretFile,
     obeyed: paths.obeyed,
-    posture: (scope) => effectivePosture({ posture: postureIn(scope), soul: soulFor(scope) }),
+    posture(action = {}) {
+      const own = postureIn(action);
+      return action.mode === "crusader" ? own : effectivePosture({ posture: own, soul: soulFor(action.soulScope) });
+    },
+    requiresReview: () => effectivePosture({ posture: "autonomous", soul: soul.active() }) === "supervised",
     tone: () => soul.active()?.tone ?? null,
     setPosture(next) {
       posture = next;

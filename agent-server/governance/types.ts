@@ -1,5 +1,6 @@
 import type { Transport } from "../contract/common.ts";
 import type { Emit } from "../contract/events.ts";
+import type { ActionContext } from "../contract/action.ts";
 import type {
   Approval,
   ApprovalDecision,
@@ -7,6 +8,7 @@ import type {
   ApprovalStatus,
   CommandPart,
   Decision,
+  EditMode,
   GovernanceStats,
   Intent,
   Posture,
@@ -84,10 +86,13 @@ export interface Governance {
    */
   obeyed(relative: string): string | null;
   /**
-   * The effective posture: the owner's, unless the soul or the scope of an action is stricter.
+   * The effective posture: the owner's for the quest of an action, else that of the host. The soul and the scope of an action can be
+   * stricter, the soul not than crusader mode.
    * @throws LancelotError `conflict`, `invalid_params` for a scope that is not one; governance denies such an action.
    */
-  posture(soulScope?: Intent["soulScope"]): Posture;
+  posture(action?: PostureOf): Posture;
+  /** True when the soul wants each edit reviewed, whatever the owner chose for a task. */
+  requiresReview(): boolean;
   /** What the soul's tone invariants require of answers; null without a soul. */
   tone(): { readonly noSilentFailure: boolean; readonly sourcesRequired: boolean } | null;
   setPosture(posture: Posture): void;
@@ -117,6 +122,9 @@ export interface Governance {
   };
 }
 
+/** What the posture of an action depends on, beside the host's. */
+export type PostureOf = Partial<Pick<ActionContext, "quest" | "mode" | "soulScope">>;
+
 export interface GovernanceDeps {
   storage: Storage;
   ledger: Ledger;
@@ -132,6 +140,8 @@ export interface GovernanceDeps {
   emit: Emit;
   /** True when a task has another version of a file than the workspace, as a proposed change or in its own layer. */
   hasTaskCopy: (questId: string, absolute: string) => boolean;
+  /** What the owner chose for the edits of a quest; null when the posture decides. It is asked for each decision. */
+  editsOf: (questId: string) => EditMode | null;
   /** The TOOLS_NETWORK flag; off by default. */
   networkEnabled?: () => boolean;
   /** The SOUL flag; on by default. */

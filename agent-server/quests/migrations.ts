@@ -77,4 +77,6 @@ export const questsMigrations: readonly Migration[] = [
   },
   // Whether an active quest waits until its host has a place for it.
   { name: "orchestrator-6-queue", sql: "ALTER TABLE quests ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;" },
+  // What the owner chose for the edits of a quest; null when the posture decides.
+  { name: "quests-7-edits", sql: "ALTER TABLE quests ADD COLUMN edits TEXT CHECK (edits IN ('review', 'auto'));" },
 ];

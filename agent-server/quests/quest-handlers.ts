@@ -1,4 +1,5 @@
 import { LancelotError } from "../contract/errors.ts";
+import type { EditMode, Mode } from "../contract/governance.ts";
 import type { Handlers } from "../contract/table.ts";
 import { asksForCrusader } from "./crusader.ts";
 import { hostCommandIn } from "./host-commands.ts";
@@ -16,6 +17,7 @@ type ChatHandlers = Pick<
   | "quests.resume"
   | "quests.rename"
   | "quests.override"
+  | "quests.edits"
   | "quests.export"
   | "quests.delete"
   | "commands.list"
@@ -30,6 +32,13 @@ export function chatHandlers(quests: Quests): ChatHandlers {
         "Crusader mode approves edits in advance, so it requires the owner token. Send the message without crusader mode.",
       );
   };
+  const requireOwnerForEdits = (mode: Mode | EditMode | undefined, owner: boolean): void => {
+    if ((mode === "auto" || mode === "review") && !owner)
+      throw new LancelotError(
+        "unauthorized",
+        "This mode decides about the review of edits, so it requires the owner token. Send the message without a mode.",
+      );
+  };
   const requireOwnerForUndo = (text: string, owner: boolean): void => {
     if (hostCommandIn(text) === "undo" && !owner)
       throw new LancelotError("unauthorized", "Undoing the changes of a task requires the owner token.");
@@ -38,6 +47,7 @@ export function chatHandlers(quests: Quests): ChatHandlers {
     "chat.send": (params, { owner }) => {
       requireOwnerForUndo(params.text, owner);
       requireOwnerForCrusader(params.mode === "crusader" || asksForCrusader(params.text), owner);
+      requireOwnerForEdits(params.mode, owner);
       return quests.send(params, owner);
     },
     "chat.cancel": ({ questId }) => quests.cancel(questId),
@@ -59,6 +69,7 @@ export function chatHandlers(quests: Quests): ChatHandlers {
     "quests.get": ({ id }) => quests.get(id),
     "quests.resume": ({ id }) => quests.resume(id),
     "quests.rename": ({ id, title }) => quests.rename(id, title),
+    "quests.edits": ({ id, edits }) => quests.edits(id, edits),
     "quests.override": ({ id, override }) => quests.override(id, override),
     "quests.export": ({ id }) => ({ markdown: quests.exportMarkdown(id) }),
     "commands.list": () => quests.commands(),

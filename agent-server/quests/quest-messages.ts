@@ -1,19 +1,34 @@
-import type { Attachment, Quest } from "../contract/chat.ts";
+import type { Attachment } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
+import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import { staysQuestion } from "../models/models.ts";
 import type { Redactor } from "../security/security.ts";
 import type { createCompactCommand } from "./compact-command.ts";
 import { type createHostCommands, hostCommandIn } from "./host-commands.ts";
+import type { EditMode, Mode } from "../contract/governance.ts";
 import { asksForCrusader, changeMode, recordCrusader, withoutCrusader } from "./crusader.ts";
+import { setEdits } from "./task-edits.ts";
 import { titleOf, userText } from "./quest-page.ts";
 import type { QuestServices } from "./quest-services.ts";
 import type { Quests } from "./quests-interface.ts";
 import { asksForPlan, asksToCompact } from "./slash-commands.ts";
 import { maxQuestTokens } from "./stop-rules.ts";
 
+/** What a message says about the mode of its task. */
+interface MessageMode {
+  readonly mode?: Mode | undefined;
+  readonly edits?: EditMode | undefined;
+}
+
+/** `review` and `auto` are modes of a message, in which a task works as usual. */
+function modeNamed(mode: Mode | EditMode | undefined): MessageMode {
+  return mode === "review" || mode === "auto" ? { mode: "normal", edits: mode } : { mode };
+}
+
 interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace" | "requireAwake"> {
   readonly ledger: Ledger;
+  readonly governance: Pick<Governance, "requiresReview">;
   readonly redactor: Redactor;
   readonly compactCommand: Pick<ReturnType<typeof createCompactCommand>, "send">;
   readonly hostCommands: Pick<ReturnType<typeof createHostCommands>, "send">;
@@ -45,11 +60,17 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     store.keepTurn(messageId, { ...turn, route: runner.runOf(questId)?.question === true ? "answer" : "loop" });
   }
 
-  function startQuest(text: string, attachments: readonly Attachment[], mode: Quest["mode"], owner: boolean): ReturnType<Quests["send"]> {
+  function startQuest(
+    text: string,
+    attachments: readonly Attachment[],
+    { mode, edits }: MessageMode,
+    owner: boolean,
+  ): ReturnType<Quests["send"]> {
     deps.requireAwake();
     const sent = store.transaction(() => {
       const title = titleOf(redactor.text(withoutCrusader(text)).text);
-      const questId = store.create({ workspace, title, mode, tokenLimit: maxQuestTokens });
+      const questId = store.create({ workspace, title, mode: mode ?? "normal", tokenLimit: maxQuestTokens });
+      if (edits !== undefined) setEdits(deps, questId, edits);
       if (mode === "crusader") recordCrusader(ledger, store.quest(questId), "start");
       const message = userMessages.add(questId, text, attachments, owner);
       runner.claim(questId);
@@ -64,12 +85,13 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     questId: string,
     text: string,
     attachments: readonly Attachment[],
-    mode: Quest["mode"] | undefined,
+    { mode, edits }: MessageMode,
     owner: boolean,
   ): string {
     return store.transaction(() => {
       const message = userMessages.add(questId, text, attachments, owner);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
+      if (edits !== undefined) setEdits(deps, questId, edits);
       actsAfter(questId, text);
       keepRouteOfRun(questId, message.id);
       allowMoreTokens(questId);
@@ -98,17 +120,19 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     const command = hostCommandIn(text);
     if (command === "undo" && !owner) throw new LancelotError("unauthorized", "/undo restores files, so it requires the owner token.");
     if (command !== null) return hostCommands.send(questId, command);
-    const mode = requestedMode ?? (asksForCrusader(text) ? "crusader" : asksForPlan(text) ? "plan" : undefined);
+    const { edits, mode: named } = modeNamed(requestedMode);
+    const mode = named ?? (asksForCrusader(text) ? "crusader" : asksForPlan(text) ? "plan" : undefined);
     if (asksForCrusader(text) && withoutCrusader(text).trim() === "")
       throw new LancelotError("invalid_params", "Crusader mode needs a task. Write it after /crusader.");
     if (questId === undefined) {
       if (replaceMessageId !== undefined)
         throw new LancelotError("invalid_params", "replaceMessageId requires the questId of the message.");
-      return startQuest(text, attachments, mode ?? "normal", owner);
+      return startQuest(text, attachments, { mode, edits }, owner);
     }
     runner.requireNotRunningElsewhere(store.stored(questId));
     const isRunning = runner.runOf(questId) !== undefined;
-    if (replaceMessageId === undefined && isRunning) return { questId, messageId: joinRun(questId, text, attachments, mode, owner) };
+    if (replaceMessageId === undefined && isRunning)
+      return { questId, messageId: joinRun(questId, text, attachments, { mode, edits }, owner) };
     if (!isRunning) deps.requireAwake();
     const replaced = replaceMessageId === undefined ? null : userMessages.find(questId, replaceMessageId);
     if (replaced !== null && isRunning) void runner.end(questId, "cancelled");
@@ -118,6 +142,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
       const message = userMessages.add(questId, text, attachments, owner);
       runner.claim(questId);
       changeMode({ store, ledger }, questId, mode ?? "normal");
+      if (edits !== undefined) setEdits(deps, questId, edits);
       allowMoreTokens(questId);
       return message.id;
     });
@@ -134,7 +159,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
       userMessages.requireAttachable(text, [], owner);
       if (runner.runOf(questId) === undefined || hostCommandIn(text) !== null)
         return { messageId: send({ questId, text }, owner).messageId };
-      return { messageId: joinRun(questId, text, [], asksForCrusader(text) ? "crusader" : undefined, owner) };
+      return { messageId: joinRun(questId, text, [], asksForCrusader(text) ? { mode: "crusader" } : {}, owner) };
     },
 
     answer(questId, callId, answer) {

@@ -9,7 +9,7 @@ import {
   type Usage,
   type WaitingFor,
 } from "../contract/chat.ts";
-import type { Mode } from "../contract/governance.ts";
+import type { EditMode, Mode } from "../contract/governance.ts";
 import type { SoulScope } from "../contract/soul.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { QuestPatch, StoredMessage, StoredQuest, StoredTurn } from "./stored-quest.ts";
@@ -39,6 +39,7 @@ export interface QuestRow {
   parent_id: string | null;
   soul_scope: string | null;
   queued: number;
+  edits: EditMode | null;
 }
 
 export interface MessageRow {
@@ -72,6 +73,7 @@ export const patchColumns: Record<keyof QuestPatch, string> = {
   override: "override",
   context: "context",
   queued: "queued",
+  edits: "edits",
 };
 const jsonColumns: ReadonlySet<string> = new Set(["usage", "plan", "waitingFor", "answer", "reviewed", "override", "context"]);
 
@@ -106,6 +108,7 @@ export function toStoredQuest(row: QuestRow): StoredQuest {
       ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
       ...(row.queued === 1 && row.status === "active" ? { queued: true } : {}),
       ...(row.override === null ? {} : { override: JSON.parse(row.override) as ModelOverride }),
+      ...(row.edits === null ? {} : { edits: row.edits }),
       ...(row.context === null ? {} : { context: JSON.parse(row.context) as NonNullable<Quest["context"]> }),
     },
   };

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Attachment, type Message, noUsage, type Part, type Quest } from "../contract/chat.ts";
 import { LancelotError } from "../contract/errors.ts";
 import type { Emit } from "../contract/events.ts";
-import type { Mode } from "../contract/governance.ts";
+import type { EditMode, Mode } from "../contract/governance.ts";
 import type { SoulScope } from "../contract/soul.ts";
 import { newMarker } from "../context/context.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -31,6 +31,8 @@ export function createQuestStore({
       if (committed) emitNow(topic, payload);
     });
   };
+  /** Each decision asks for them. */
+  const knownEdits = new Map<string, EditMode | null>();
   const statements = {
     insertQuest: db.prepare(
       `INSERT INTO quests (id, workspace, title, status, mode, created_at, updated_at, usage, plan, token_limit, reviewed, host_id, parent_id,
@@ -39,6 +41,7 @@ export function createQuestStore({
          @soulScope)`,
     ),
     quest: db.prepare<[string], QuestRow>("SELECT * FROM quests WHERE id = ?"),
+    edits: db.prepare<[string], EditMode | null>("SELECT edits FROM quests WHERE id = ?").pluck(),
     setMarker: db.prepare("UPDATE quests SET marker = ? WHERE id = ? AND marker IS NULL"),
     deleteQuest: db.prepare("DELETE FROM quests WHERE id = ?"),
     parentOf: db.prepare<[string], { parent_id: string | null }>("SELECT parent_id FROM quests WHERE id = ?"),
@@ -127,6 +130,7 @@ export function createQuestStore({
         statement = db.prepare(`UPDATE quests SET ${[...columns, "updated_at = @at"].join(", ")} WHERE id = @id`);
         patchStatements.set(name, statement);
       }
+      knownEdits.delete(id);
       const values: Record<string, unknown> = { id, at: now().toISOString() };
       for (const key of keys) values[key] = toColumn(key, patch[key]);
       const update = statement;
@@ -135,6 +139,16 @@ export function createQuestStore({
       const { quest } = stored(id);
       emit("quest", quest);
       return quest;
+    },
+
+    /** What the owner chose for the edits of a quest; null when the posture decides, and for a quest that does not exist. */
+    editsOf(id: string): EditMode | null {
+      const known = knownEdits.get(id);
+      if (known !== undefined) return known;
+      const edits = statements.edits.get(id) ?? null;
+      // A transaction may be rolled back.
+      if (!db.inTransaction) knownEdits.set(id, edits);
+      return edits;
     },
 
     /** The secret marker that delimits data in the prompts of a quest. No event and no message contains it. */
@@ -147,6 +161,7 @@ export function createQuestStore({
 
     deleteQuest(id: string): void {
       statements.deleteQuest.run(id);
+      knownEdits.delete(id);
       emit("questDeleted", { id });
     },
 

@@ -1,4 +1,5 @@
 import type { Message, Quest } from "../contract/chat.ts";
+import type { EditMode } from "../contract/governance.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import type { Params, Result } from "../contract/table.ts";
 import type { AnswerMessage, AnswerQuery } from "./answer-messages.ts";
@@ -28,6 +29,9 @@ export interface Quests {
   isRunning(id: string): boolean;
   rename(id: string, title: string): Quest;
   /** Sets the lane, provider or model of a quest; null lets the router choose. */
+  edits(id: string, edits: EditMode | null): Quest;
+  /** What the owner chose for the edits of a quest; null when the posture decides, and for a quest that does not exist. */
+  editsOf(id: string): EditMode | null;
   override(id: string, override: ModelOverride | null): Promise<Quest>;
   exportMarkdown(id: string): string;
   delete(id: string): Promise<void>;

@@ -16,6 +16,7 @@ import { parseCursor, toCursor } from "./quest-page.ts";
 import { createQuestServices, type QuestsDeps } from "./quest-services.ts";
 import type { Quests } from "./quests-interface.ts";
 import { answerOf } from "./run-result.ts";
+import { setEdits } from "./task-edits.ts";
 import { showVerificationFailures } from "./verification-notices.ts";
 
 export { readAttachments } from "./attachments.ts";
@@ -57,7 +58,7 @@ export function createQuests(deps: QuestsDeps): Quests {
   const { requireNotRunningElsewhere } = runner;
   const compactCommand = createCompactCommand({ store, contextService, redactor, log, requireNotRunningElsewhere });
   const hostCommands = createHostCommands({ store, ledger, redactor, log, requireNotRunningElsewhere, actions: deps.hostActions ?? null });
-  const messages = createQuestMessages({ ...services, ledger, redactor, compactCommand, hostCommands });
+  const messages = createQuestMessages({ ...services, ledger, governance, redactor, compactCommand, hostCommands });
   const answers = createAnswerReader({ storage: deps.storage, workspace });
   let closed = false;
   const stopVerificationNotices = showVerificationFailures({ store, verifications });
@@ -198,6 +199,12 @@ export function createQuests(deps: QuestsDeps): Quests {
         return store.patch(id, { title: clean });
       });
     },
+
+    edits: (id, edits) => {
+      requireTask(id);
+      return setEdits({ store, ledger, governance }, id, edits);
+    },
+    editsOf: (id) => store.editsOf(id),
 
     override: (id, override) => overrideQuest({ store, models, ledger }, id, override),
 

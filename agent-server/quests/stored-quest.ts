@@ -7,7 +7,7 @@ import {
   type Usage,
   type WaitingFor,
 } from "../contract/chat.ts";
-import type { Mode } from "../contract/governance.ts";
+import type { EditMode, Mode } from "../contract/governance.ts";
 import type { SoulScope } from "../contract/soul.ts";
 import type { ModelOverride } from "../contract/router.ts";
 import { type ContextUserContent } from "../context/context.ts";
@@ -70,4 +70,5 @@ export interface QuestPatch {
   override?: ModelOverride | null;
   context?: NonNullable<Quest["context"]>;
   queued?: boolean;
+  edits?: EditMode | null;
 }

@@ -115,11 +115,7 @@ function isDirect(scope: Scope, edit: PlannedEdit): boolean {
   const isReviewed = edit.review === true || (edit.file.sensitive === null && scope.governance.obeyed(edit.file.display) !== null);
   if (isReviewed && edit.current !== null && edit.file.inside && edit.file.sensitive !== "secret") return false;
   return (
-    scope.call.mode === "crusader" ||
-    scope.governance.posture(scope.call.soulScope) === "autonomous" ||
-    edit.current === null ||
-    !edit.file.inside ||
-    edit.file.sensitive === "secret"
+    scope.governance.posture(scope.call) === "autonomous" || edit.current === null || !edit.file.inside || edit.file.sensitive === "secret"
   );
 }
 

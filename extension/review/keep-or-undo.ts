@@ -6,7 +6,10 @@ import { readSettings } from "../host/settings.ts";
 
 /** Offers *Keep* or *Undo* after a task that applied edits without review (autonomous posture, crusader mode). */
 export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
-  const running = new Set<string>();
+  /** Running tasks, and whether their edits are applied without review. */
+  const running = new Map<string, boolean>();
+  const applies = ({ mode, edits }: Quest): boolean =>
+    mode === "crusader" || (edits ?? (readSettings().posture === "autonomous" ? "auto" : "review")) === "auto";
   const offer = async (quest: Quest) => {
     const { files } = await host.call("checkpoints.diff", { questId: quest.id });
     if (files.length === 0) return;
@@ -24,12 +27,12 @@ export function registerKeepOrUndo(host: AgentHost): vscode.Disposable {
   return host.onEvent((event) => {
     if (event.topic !== "quest" || event.payload.parentId !== undefined) return;
     const quest = event.payload;
-    if (quest.status === "active") running.add(quest.id);
-    else if (
-      quest.status !== "waiting" &&
-      running.delete(quest.id) &&
-      (quest.mode === "crusader" || readSettings().posture === "autonomous")
-    )
-      void offer(quest).catch(showError);
+    // Crusader mode ends before the run does.
+    if (quest.status === "active") running.set(quest.id, running.get(quest.id) === true || applies(quest));
+    else if (quest.status !== "waiting") {
+      const applied = running.get(quest.id) === true;
+      running.delete(quest.id);
+      if (applied) void offer(quest).catch(showError);
+    }
   });
 }

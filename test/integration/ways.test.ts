@@ -63,6 +63,7 @@ const ways: Record<MethodName, "looks" | "road" | "recorded" | "quest" | "settle
   "models.servers": "looks",
   "models.useServer": "recorded",
   "quests.override": "recorded",
+  "quests.edits": "recorded",
   "vault.set": "recorded",
   "vault.delete": "recorded",
   "vault.list": "looks",

@@ -43,6 +43,7 @@ export function createGovernanceFixture(more: Partial<GovernanceDeps> = {}, base
     posture: "supervised",
     approvalTimeoutSeconds: 60,
     home: join(base, "home"),
+    editsOf: () => null,
     hasTaskCopy: () => false,
     emit: (topic, payload) => {
       if (topic === "approval") events.push(payload as Approval);

@@ -94,6 +94,7 @@ export function createToolsFixture(options: ToolsFixtureOptions = {}): ToolsFixt
     posture: options.posture ?? "supervised",
     approvalTimeoutSeconds: 60,
     home: options.home ?? join(base, "home"),
+    editsOf: () => null,
     hasTaskCopy: () => false,
     emit: (topic, payload) => {
       if (topic !== "approval" || !("status" in payload) || payload.status !== "pending" || reply === null) return;

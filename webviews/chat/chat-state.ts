@@ -13,6 +13,7 @@ import type { Store } from "../shared/store.ts";
 import type { ViewState } from "../shared/view-state.ts";
 import { type ActionName, actionIn } from "./slash-commands.ts";
 import { createFileComparison, type FileComparison } from "./file-comparison.ts";
+import { createModeChoice, type ModeChoice } from "./composer-mode.ts";
 import type { ImageAttachment } from "./images.ts";
 import { mentioned } from "./mentions.ts";
 import { createOutbox, type OutgoingMessage, type ConversationRef } from "./outbox.ts";
@@ -55,8 +56,8 @@ export interface Chat {
   readonly outgoing: ReadonlySignal<readonly OutgoingMessage[]>;
   /** Sends the next message in crusader mode, which applies edits after a checkpoint without a review. */
   readonly crusader: Signal<boolean>;
-  /** Messages ask for a plan, which is not run before the user approves it. Stays on until it is turned off. */
-  readonly planMode: Signal<boolean>;
+  /** The mode of the next message and of the task. */
+  readonly mode: ModeChoice;
   readonly problem: Signal<string | null>;
   /** Maps each change of this quest to the last tool call that belongs to it, where the change is shown. */
   readonly changeAt: ReadonlySignal<ReadonlyMap<string, string>>;
@@ -122,7 +123,6 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
   const images = signal<readonly ImageAttachment[]>([]);
   const editing = signal<Message | null>(null);
   const crusader = signal(false);
-  const planMode = signal(false);
   const problem = signal<string | null>(
     initial.outgoing.length === 0
       ? null
@@ -165,7 +165,14 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     }
   }
 
+  const mode = createModeChoice({
+    quest,
+    posture: computed(() => store.info.value?.posture),
+    setEdits: (id, edits) => void attempt(async () => store.putQuest(await bridge.call("quests.edits", { id, edits }))),
+  });
+
   function show(questId: string | null): void {
+    if (questId !== conversation.questId.peek()) mode.reset();
     if (questId === null) target = { questId };
     conversation.open(questId);
     page.value = "conversation";
@@ -186,7 +193,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     images: pictures,
     replaces,
     crusader: isCrusader,
-    plan: isPlan,
+    mode,
   }: OutgoingMessage): Promise<void> {
     const attachments: Attachment[] = [...mentioned(text, picked).map((path) => ({ type: "file" as const, path })), ...pictures];
     const current = messageTarget.questId === null ? undefined : store.quests.peek().get(messageTarget.questId);
@@ -203,7 +210,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       text,
       ...(messageTarget.questId === null ? {} : { questId: messageTarget.questId }),
       ...(attachments.length === 0 ? {} : { attachments }),
-      ...(isCrusader ? { mode: "crusader" as const } : isPlan ? { mode: "plan" as const } : {}),
+      ...(isCrusader ? { mode: "crusader" as const } : mode === null ? {} : { mode }),
       ...(replaces === null ? {} : { replaceMessageId: replaces.id }),
     });
     messageTarget.questId = sent.questId;
@@ -245,7 +252,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
       images: images.value,
       replaces: editing.value,
       crusader: crusader.value,
-      plan: planMode.value,
+      mode: mode.chosen.value,
     };
     // Queues before clearing the draft, so that the saved state holds the text at every moment.
     const sent = outbox.enqueue(message);
@@ -333,7 +340,7 @@ export function createChat(bridge: Bridge, store: Store, conversation: Conversat
     editing,
     outgoing: outbox.queue,
     crusader,
-    planMode,
+    mode,
     problem,
     changeAt,
     hasRestorableFiles,

@@ -6,6 +6,7 @@ export type ComposerAction =
   | "cancelEdit"
   | "historyBack"
   | "historyForward"
+  | "nextMode"
   | "popupNext"
   | "popupPrevious"
   | "popupAccept"
@@ -54,6 +55,8 @@ export function composerAction(press: ComposerKey): ComposerAction | null {
     case "Backspace":
       // With text in the field, it deletes a word.
       return press.asked && press.command && press.empty ? "deny" : null;
+    case ".":
+      return press.command ? "nextMode" : null;
     case "Escape":
       if (press.editing) return "cancelEdit";
       return press.running ? "stop" : null;

@@ -5,6 +5,7 @@ import { Icon, IconButton, Problem } from "../shared/components.tsx";
 import { count, t } from "../shared/l10n.ts";
 import { AttachedImages, attach, ImagePicker, handleDrop } from "./attachments.tsx";
 import { composerAction } from "./composer-keys.ts";
+import { type ComposerMode, composerModes, type ModeChoice } from "./composer-mode.ts";
 import { insertMentions } from "./mentions.ts";
 import type { Chat } from "./chat-state.ts";
 import { SuggestionList, useSuggestions } from "./suggestions.tsx";
@@ -50,6 +51,43 @@ function Notices({ chat }: { chat: Chat }): JSX.Element {
           </span>
         </div>
       )}
+    </>
+  );
+}
+
+/** What happens to the edits of the task, or that a plan comes first. Ctrl+. goes to the next. */
+function ModeSelect({ choice }: { choice: ModeChoice }): JSX.Element {
+  const names: Readonly<Record<ComposerMode, string>> = { plan: t("Plan"), review: t("Review edits"), auto: t("Auto-apply") };
+  const meanings: Readonly<Record<ComposerMode, string>> = {
+    plan: t("Plan: nothing is changed until you approve a plan."),
+    review: t("Review edits: Lancelot proposes edits, and you review them before they are applied."),
+    auto: t("Auto-apply: Lancelot applies edits after a checkpoint, and you can undo them. Approvals and the soul still apply."),
+  };
+  const mode = choice.mode.value;
+  return (
+    <>
+      <select
+        class="composer-mode"
+        data-testid="mode"
+        aria-label={t("Mode")}
+        title={`${meanings[mode]}\n${t("Ctrl+. chooses the next mode.")}`}
+        value={mode}
+        onChange={(event) => {
+          const chosen = composerModes.find((one) => one === event.currentTarget.value);
+          if (chosen !== undefined) choice.choose(chosen);
+          // The host may refuse it, and answers later.
+          event.currentTarget.value = choice.mode.peek();
+        }}
+      >
+        {composerModes.map((one) => (
+          <option key={one} value={one}>
+            {names[one]}
+          </option>
+        ))}
+      </select>
+      <span class="sr-only" role="status">
+        {meanings[mode]}
+      </span>
     </>
   );
 }
@@ -128,6 +166,8 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
         return chat.approvalKeys.peek()?.("allow_once");
       case "deny":
         return chat.approvalKeys.peek()?.("deny");
+      case "nextMode":
+        return chat.mode.next();
       case "stop":
         return chat.stop();
       case "cancelEdit":
@@ -228,19 +268,7 @@ export function Composer({ chat }: { chat: Chat }): JSX.Element {
               chat.crusader.value = !chat.crusader.peek();
             }}
           />
-          <select
-            class="composer-mode"
-            data-testid="mode"
-            aria-label={t("Mode")}
-            title={t("Agent works at once. Plan changes nothing until you approve a plan.")}
-            value={chat.planMode.value ? "plan" : "agent"}
-            onChange={(event) => {
-              chat.planMode.value = event.currentTarget.value === "plan";
-            }}
-          >
-            <option value="agent">{t("Agent")}</option>
-            <option value="plan">{t("Plan")}</option>
-          </select>
+          <ModeSelect choice={chat.mode} />
           <span class="spring" />
           <IconButton
             testId="send"

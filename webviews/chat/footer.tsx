@@ -1,20 +1,19 @@
 import type { JSX } from "preact";
 import type { Quest } from "../../agent-server/contract/chat.ts";
-import type { HostInfo } from "../../agent-server/contract/host.ts";
 import { commandAction } from "../shared/commands.ts";
 import { Icon } from "../shared/components.tsx";
 import { formatCompact, formatNumber, formatPercent, formatUsd, t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import type { Chat } from "./chat-state.ts";
 
-/** Shows the model, the edit mode, the context usage and the cost of this task and of today. */
+/** Shows the model, what is restricted, the context usage and the cost of this task and of today. */
 export function Footer({ chat }: { chat: Chat }): JSX.Element {
   const quest = chat.quest.value;
   const info = chat.store.info.value;
   return (
     <footer class="footer">
       <Model chat={chat} quest={quest} />
-      {info !== null && <Edits info={info} />}
+      {info?.trusted === false && <Restricted />}
       {info?.safeMode === true && (
         <span class="footer-item" title={t("Safe mode: only local tools run")}>
           <Icon name="lock" />
@@ -134,20 +133,12 @@ function isNear(usd: number | undefined, cap: number | null | undefined): boolea
   return usd !== undefined && cap !== null && cap !== undefined && usd >= cap * 0.9;
 }
 
-/** Shows whether edits need a review in this window. */
-function Edits({ info }: { info: HostInfo }): JSX.Element {
-  const describe = (): { icon: string; text: string; title: string } => {
-    if (!info.trusted)
-      return { icon: "lock", text: t("Restricted"), title: t("Restricted Mode: Lancelot writes nothing until you trust this workspace.") };
-    if (info.posture === "supervised")
-      return { icon: "eye", text: t("Supervised"), title: t("Lancelot proposes edits. You review them before they are applied.") };
-    return { icon: "rocket", text: t("Autonomous"), title: t("Lancelot applies edits after a checkpoint. You can undo them.") };
-  };
-  const { icon, text, title } = describe();
+/** Shows that nothing is written in this workspace. The composer says what happens to edits otherwise. */
+function Restricted(): JSX.Element {
   return (
-    <span class="footer-item" title={title}>
-      <Icon name={icon} />
-      <span>{text}</span>
+    <span class="footer-item" title={t("Restricted Mode: Lancelot writes nothing until you trust this workspace.")}>
+      <Icon name="lock" />
+      <span>{t("Restricted")}</span>
     </span>
   );
 }

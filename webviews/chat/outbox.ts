@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Message } from "../../agent-server/contract/chat.ts";
+import type { ComposerMode } from "./composer-mode.ts";
 import type { ImageAttachment } from "./images.ts";
 
 /** Identifies a conversation. Its task is null until the first message of a new task is delivered. */
@@ -17,8 +18,8 @@ export interface OutgoingMessage {
   /** The message that this one replaces. */
   readonly replaces: Message | null;
   readonly crusader: boolean;
-  /** True to get a plan first. */
-  readonly plan: boolean;
+  /** What the user chose in the composer; null for the mode of the task. */
+  readonly mode: ComposerMode | null;
 }
 
 export interface Outbox {

@@ -29,6 +29,7 @@ export function createPromptRequest(
   return {
     small: active.small,
     canEdit: asksForChange(request),
+    questId,
     mode: quest.mode,
     marker: store.marker(questId),
     plan: quest.plan,

@@ -66,6 +66,7 @@ export function createProduct(world: World, engine?: { readonly address: string;
   const governance = createGovernance({
     ...{ storage, ledger, redactor, workspace, dataDir, configDir, home, log },
     trusted: true,
+    editsOf: () => null,
     hasTaskCopy: (questId, absolute) => tools.workspace.hasTaskCopy(questId, absolute),
     posture: "supervised",
     approvalTimeoutSeconds: 60,

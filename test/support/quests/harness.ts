@@ -63,6 +63,7 @@ export function openHost(
     trusted: true,
     posture: "supervised",
     approvalTimeoutSeconds: 60,
+    editsOf: () => null,
     hasTaskCopy: () => false,
     emit,
   });

@@ -89,6 +89,7 @@ export function createEffectsFixture(options: EffectsFixtureOptions = {}): Effec
     posture: "autonomous",
     approvalTimeoutSeconds: 60,
     home: join(base, "home"),
+    editsOf: () => null,
     hasTaskCopy: () => false,
     emit: (topic, payload) => {
       if (topic !== "approval" || !("status" in payload) || payload.status !== "pending") return;

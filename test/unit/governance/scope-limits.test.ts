@@ -101,7 +101,7 @@ describe.each(souls)("the limits of a sub-task, with the soul %s", (soul) => {
 
   it("reviews edits where those of the task are applied at once", () => {
     const { governance } = fixtures[soul];
-    expect(governance.posture({ name: "sub-task", level: "supervised", limits: everything })).toBe("supervised");
+    expect(governance.posture({ soulScope: { name: "sub-task", level: "supervised", limits: everything } })).toBe("supervised");
     const { rules } = decide(soul, ["file_ops", "write", { path: "src/a.ts" }], everything);
     expect(rules.map(({ id }) => id)).toContain("mode.supervised");
   });

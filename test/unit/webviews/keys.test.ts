@@ -41,6 +41,8 @@ describe("keys of the composer", () => {
     ["Backspace denies nothing", press("Backspace", { asked: true, empty: true }), null],
     ["Enter of an input method only ends its word", press("Enter", { composing: true }), null],
     ["Esc of an input method stops nothing", press("Escape", { composing: true, running: true }), null],
+    ["Ctrl+. goes to the next mode", press(".", { modified: true, command: true }), "nextMode"],
+    ["a period is a period", press("."), null],
     ["Esc stops a running task", press("Escape", { running: true }), "stop"],
     ["Esc does nothing more when nothing runs", press("Escape"), null],
     ["Esc leaves editing before it stops anything", press("Escape", { running: true, editing: true }), "cancelEdit"],

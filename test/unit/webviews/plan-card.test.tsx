@@ -4,7 +4,6 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Quest } from "../../../agent-server/contract/chat.ts";
 import { emptyChat } from "../../../webviews/chat/chat-state.ts";
-import { Composer } from "../../../webviews/chat/composer.tsx";
 import { PlanCard } from "../../../webviews/chat/plan-card.tsx";
 import { buttonIn, type ChatPage, fieldIn, settle, startChat } from "../../support/chat-page.ts";
 import { samplePlan } from "../../support/webview-harness/plan-samples.ts";
@@ -178,34 +177,5 @@ describe("the card of a plan", () => {
     await press("plan-approve");
     expect(page.view.calls("plans.execute")).toEqual([]);
     expect(buttonIn(root, "plan-approve").disabled).toBe(false);
-  });
-});
-
-describe("the mode of the composer", () => {
-  it("sends messages in plan mode until it is turned off", async () => {
-    page = await startChat();
-    void act(() => render(<Composer chat={page.chat} />, root));
-    const choose = (value: string): void =>
-      void act(() => {
-        const select = root.querySelector<HTMLSelectElement>('select[data-testid="mode"]');
-        if (select === null) throw new Error("no mode");
-        select.value = value;
-        select.dispatchEvent(new Event("change", { bubbles: true }));
-      });
-    const send = async (text: string): Promise<void> => {
-      page.chat.newQuest();
-      page.chat.draft.value = text;
-      await page.chat.send();
-    };
-    await send("First");
-    choose("plan");
-    await send("Second");
-    choose("agent");
-    await send("Third");
-    expect(page.view.calls("chat.send").map(({ text, mode }) => [text, mode])).toEqual([
-      ["First", undefined],
-      ["Second", "plan"],
-      ["Third", undefined],
-    ]);
   });
 });
