@@ -253,6 +253,10 @@ export const Message = z.object({
 });
 export type Message = z.infer<typeof Message>;
 
+/** What a message can attach by its name, beside files: the problems that the editor shows, and what is not committed. */
+export const ContextName = z.enum(["problems", "diff"]);
+export type ContextName = z.infer<typeof ContextName>;
+
 export const Attachment = z.discriminatedUnion("type", [
   z.object({ type: z.literal("file"), path: z.string().max(4096) }),
   z.object({
@@ -267,6 +271,8 @@ export const Attachment = z.discriminatedUnion("type", [
     mediaType: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
     data: z.base64().max(14_000_000),
   }),
+  /** Read when the message is. In a text it is `@problems` or `@diff`. */
+  z.object({ type: z.literal("context"), name: ContextName }),
 ]);
 export type Attachment = z.infer<typeof Attachment>;
 

@@ -5,6 +5,8 @@ import type { Context, ContextUserContent, Trace } from "../context/context.ts";
 import { fence } from "../context/context.ts";
 import type { Governance } from "../governance/governance.ts";
 import type { Redactor, Sanitizer } from "../security/security.ts";
+import type { Tools } from "../tools/tools.ts";
+import { readContext } from "./named-context.ts";
 import { notice } from "./notices.ts";
 
 /** Further mentions in the same message are treated as text. */
@@ -37,15 +39,17 @@ export function requireOwnerForSecrets(governance: Pick<Governance, "resolvePath
   );
 }
 
-/** The part that shows an attachment in the chat. */
-export function attachmentPart(attachment: Attachment): Part {
+/** The parts that show an attachment in the chat. What a text attaches by its name is in the text. */
+export function attachmentParts(attachment: Attachment): Part[] {
   switch (attachment.type) {
     case "file":
-      return { type: "file", path: attachment.path };
+      return [{ type: "file", path: attachment.path }];
     case "selection":
-      return { type: "file", path: `${attachment.path}:${String(attachment.startLine)}-${String(attachment.endLine)}` };
+      return [{ type: "file", path: `${attachment.path}:${String(attachment.startLine)}-${String(attachment.endLine)}` }];
     case "image":
-      return { type: "image", mediaType: attachment.mediaType, data: attachment.data };
+      return [{ type: "image", mediaType: attachment.mediaType, data: attachment.data }];
+    case "context":
+      return [];
   }
 }
 
@@ -56,9 +60,10 @@ export function protectAttachment(attachment: Attachment, redactor: Redactor): A
 
 /** Reads attachments as content for the model, and returns a notice for each one that could not be read. */
 export async function readAttachments(
-  { context, redactor, sanitizer }: { context: Context; redactor: Redactor; sanitizer: Sanitizer },
+  { context, redactor, sanitizer, tools }: { context: Context; redactor: Redactor; sanitizer: Sanitizer; tools: Pick<Tools, "invoke"> },
   attachments: readonly Attachment[],
   trace: Trace,
+  signal: AbortSignal,
 ): Promise<{ content: ContextUserContent[]; problems: Part[] }> {
   const content: ContextUserContent[] = [];
   const problems: Part[] = [];
@@ -77,6 +82,17 @@ export async function readAttachments(
           path: `${attachment.path}:${String(attachment.startLine)}-${String(attachment.endLine)}`,
           ...(findings.length === 0 ? {} : { findings }),
         });
+        break;
+      }
+      case "context": {
+        try {
+          const { title, text } = await readContext(tools, attachment.name, { quest: trace.questId, parent: trace.parentId, signal });
+          const findings = sanitizer.inspect(text).findings.map(({ rule }) => rule);
+          content.push({ type: "text", text: fence(title, text), attached: true, ...(findings.length === 0 ? {} : { findings }) });
+        } catch (error) {
+          if (!(error instanceof LancelotError) || error.code === "cancelled") throw error;
+          problems.push(notice("warning", `@${attachment.name} was not attached. ${error.message}`));
+        }
         break;
       }
       case "file": {

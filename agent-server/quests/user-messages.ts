@@ -5,9 +5,10 @@ import type { Governance } from "../governance/governance.ts";
 import type { Ledger } from "../receipts/receipts.ts";
 import type { InjectionFinding, Redactor, Sanitizer } from "../security/security.ts";
 import type { ChangeReview } from "../workspace/workspace.ts";
-import { attachmentPart, findMentions, protectAttachment, requireOwnerForSecrets } from "./attachments.ts";
+import { attachmentParts, findMentions, protectAttachment, requireOwnerForSecrets } from "./attachments.ts";
 import { withoutCrusader } from "./crusader.ts";
 import { findNamedFiles } from "./named-files.ts";
+import { findContexts } from "./named-context.ts";
 import { notice } from "./notices.ts";
 import { userText, titleOf } from "./quest-page.ts";
 import type { ExternalMessages } from "./external-messages.ts";
@@ -61,12 +62,13 @@ export function createUserMessages(deps: Deps): UserMessages {
       const attachments = [
         ...attached.map((one) => protectAttachment(one, reversible)),
         ...mentioned.map((path) => ({ type: "file" as const, path })),
+        ...findContexts(safe, mentioned).map((name) => ({ type: "context" as const, name })),
       ];
       const asked = withoutCrusader(reversible.text(text).text);
       const message = store.addMessage({
         questId,
         role: "user",
-        parts: [...attachments.map(attachmentPart), { type: "text", text: safe }, ...warning(suspicious, redactor)],
+        parts: [...attachments.flatMap(attachmentParts), { type: "text", text: safe }, ...warning(suspicious, redactor)],
         turn: { kind: "user", content: [{ type: "text", text: expandSlashCommand(asked) ?? customCommands.expand(asked) ?? asked }] },
         ...(attachments.length === 0 ? {} : { attachments }),
       });

@@ -102,11 +102,11 @@ function mentionedPaths(store: QuestStore, questId: string): string[] {
   return (last?.message.parts ?? []).flatMap((part) => (part.type === "file" ? [part.path.replace(/:\d+-\d+$/, "")] : []));
 }
 
-async function readPendingAttachments({ store, context, redactor, sanitizer }: TurnDeps, run: Run, trace: Trace): Promise<void> {
+async function readPendingAttachments({ store, context, redactor, sanitizer, tools }: TurnDeps, run: Run, trace: Trace): Promise<void> {
   for (const stored of store.messages(run.questId)) {
     const { message, turn, attachments } = stored;
     if (attachments === null || turn?.kind !== "user") continue;
-    const { content, problems } = await readAttachments({ context, redactor, sanitizer }, attachments, trace);
+    const { content, problems } = await readAttachments({ context, redactor, sanitizer, tools }, attachments, trace, run.controller.signal);
     run.controller.signal.throwIfAborted();
     store.saveMessage({ ...message, parts: [...message.parts, ...problems] }, { ...turn, content: [...content, ...turn.content] });
   }

@@ -1,13 +1,17 @@
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import type { ContextName } from "../../agent-server/contract/chat.ts";
 import { Icon } from "../shared/components.tsx";
 import { t } from "../shared/l10n.ts";
 import { matchingCommands, type SlashCommand } from "./slash-commands.ts";
 import { complete, type TextEdit, type Trigger, triggerAt } from "./mentions.ts";
 import type { Chat } from "./chat-state.ts";
 
-type Suggestion = { readonly kind: "file"; readonly path: string } | { readonly kind: "command"; readonly command: SlashCommand };
+type Suggestion =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "context"; readonly name: ContextName; readonly description: string }
+  | { readonly kind: "command"; readonly command: SlashCommand };
 
 interface Popup {
   readonly trigger: Trigger;
@@ -15,7 +19,7 @@ interface Popup {
   readonly active: number;
 }
 
-/** The completion list at the caret: files after `@`, commands after `/`. */
+/** The completion list at the caret: context and files after `@`, commands after `/`. */
 export interface Suggestions {
   readonly popup: ReadonlySignal<Popup | null>;
   move(step: 1 | -1): void;
@@ -26,13 +30,31 @@ export interface Suggestions {
 }
 
 function labelOf(item: Suggestion): string {
-  return item.kind === "file" ? item.path : `/${item.command.name}`;
+  switch (item.kind) {
+    case "file":
+      return item.path;
+    case "context":
+      return `@${item.name}`;
+    case "command":
+      return `/${item.command.name}`;
+  }
+}
+
+/** What can be mentioned beside files, as far as the typed word allows. */
+function matchingContexts(query: string): Suggestion[] {
+  const descriptions: Readonly<Record<ContextName, string>> = {
+    problems: t("Problems that the editor shows"),
+    diff: t("Changes that are not committed"),
+  };
+  return (Object.keys(descriptions) as ContextName[])
+    .filter((name) => name.startsWith(query.toLowerCase()))
+    .map((name) => ({ kind: "context", name, description: descriptions[name] }));
 }
 
 /** Keeps the user's selection when a newer list arrives; falls back to the first item. */
-function indexOfSelectedFile(before: Popup | null, paths: readonly string[]): number {
+function indexOfSelected(before: Popup | null, items: readonly Suggestion[]): number {
   const chosen = before !== null && before.active > 0 ? before.items[before.active] : undefined;
-  return chosen?.kind === "file" ? Math.max(0, paths.indexOf(chosen.path)) : 0;
+  return chosen === undefined ? 0 : Math.max(0, items.map(labelOf).indexOf(labelOf(chosen)));
 }
 
 /** @param replace puts the completed text into the field. */
@@ -76,17 +98,21 @@ export function useSuggestions(chat: Chat, caret: Signal<number>, replace: (edit
       return () => stop.abort();
     }
     const stop = new AbortController();
+    const show = (paths: readonly string[]): void => {
+      const contexts = matchingContexts(trigger.query);
+      const files = paths.map((path): Suggestion => ({ kind: "file", path }));
+      // One letter is more often the beginning of a file's name.
+      const items = trigger.query.length === 1 ? [...files, ...contexts] : [...contexts, ...files];
+      popup.value = items.length === 0 ? null : { trigger, items, active: indexOfSelected(popup.peek(), items) };
+    };
     chat.bridge
       .call("workspace.files", { query: trigger.query, limit: 20 }, stop.signal)
       .then(({ items }) => {
         if (stop.signal.aborted) return;
-        popup.value =
-          items.length === 0
-            ? null
-            : { trigger, items: items.map((path) => ({ kind: "file", path })), active: indexOfSelectedFile(popup.peek(), items) };
+        show(items);
       })
       .catch(() => {
-        popup.value = null;
+        if (!stop.signal.aborted) show([]);
       });
     return () => stop.abort();
   }, [draft.value, caret.value]);
@@ -133,6 +159,15 @@ function SuggestionRow({ item }: { item: Suggestion }): JSX.Element {
       </>
     );
   }
+  if (item.kind === "context") {
+    return (
+      <>
+        <Icon name={item.name === "problems" ? "warning" : "git-commit"} />
+        <span>@{item.name}</span>
+        <span class="quiet ellipsis">{item.description}</span>
+      </>
+    );
+  }
   const slash = item.path.lastIndexOf("/");
   return (
     <>
@@ -153,7 +188,7 @@ export function SuggestionList({ suggestions }: { suggestions: Suggestions }): J
       id="suggestions"
       role="listbox"
       tabIndex={0}
-      aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files")}
+      aria-label={shown.trigger.kind === "command" ? t("Commands") : t("Files and context")}
     >
       {shown.items.map((item, index) => (
         <div

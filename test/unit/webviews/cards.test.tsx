@@ -409,6 +409,21 @@ describe("composer", () => {
     expect(view.calls("chat.send")).toEqual([{ text: "Look at @src/line.ts", attachments: [{ type: "file", path: "src/line.ts" }] }]);
   });
 
+  it("offers the problems and the diff beside files, and leaves one letter to the files", async () => {
+    await open();
+    const titles = (): (string | null)[] => [...root.querySelectorAll('[role="option"]')].map((option) => option.getAttribute("title"));
+    await type("Fix the @pro");
+    expect(titles()).toEqual(["@problems"]);
+    press(field(), "Enter");
+    await settle();
+    expect(field().value).toBe("Fix the @problems ");
+    view.answer("workspace.files", () => ({ items: ["src/diff.ts"] }));
+    await type("@d");
+    expect(titles()).toEqual(["src/diff.ts", "@diff"]);
+    await type("@di");
+    expect(titles()).toEqual(["@diff", "src/diff.ts"]);
+  });
+
   it("keeps a closed list closed until the word changes", async () => {
     await open();
     await type("@src");

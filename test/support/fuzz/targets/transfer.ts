@@ -18,7 +18,7 @@ import { readPlan, readState } from "../../../../agent-server/workspace/tasks/ge
 import { parseIndex, parseListing } from "../../../../agent-server/workspace/tasks/view-index.ts";
 import { searchWorkspace } from "../../../../agent-server/workspace/workspace-search.ts";
 import { Attachment } from "../../../../agent-server/contract/chat.ts";
-import { attachmentPart, protectAttachment } from "../../../../agent-server/quests/attachments.ts";
+import { attachmentParts, protectAttachment } from "../../../../agent-server/quests/attachments.ts";
 import { createRedactor } from "../../../../agent-server/security/redactor.ts";
 import { bytesOf, type Target } from "../target.ts";
 
@@ -188,7 +188,7 @@ export const transferTargets: readonly Target[] = [
           // Texts are tried as they are.
         }
         const parsed = Attachment.safeParse(value);
-        return parsed.success ? attachmentPart(protectAttachment(parsed.data, redactor)) : null;
+        return parsed.success ? attachmentParts(protectAttachment(parsed.data, redactor)) : null;
       };
     },
   },
