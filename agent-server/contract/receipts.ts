@@ -14,6 +14,9 @@ export const ActionType = z.enum([
 ]);
 export type ActionType = z.infer<typeof ActionType>;
 
+/** What was done, and by whom; the other types tell how Lancelot came to it. */
+export const actionTypesOfActions = ["tool_call", "file_op", "env_query", "user_interaction"] as const satisfies readonly ActionType[];
+
 export const ReceiptStatus = z.enum(["pending", "success", "failure", "cancelled"]);
 export type ReceiptStatus = z.infer<typeof ReceiptStatus>;
 
@@ -81,6 +84,8 @@ export const receiptMethods = {
       query: z.string().max(500).optional(),
       questId: Id.optional(),
       actionType: ActionType.optional(),
+      /** Of any of these types. */
+      actionTypes: z.array(ActionType).min(1).max(ActionType.options.length).optional(),
       status: ReceiptStatus.optional(),
       tier: Tier.optional(),
       from: Timestamp.optional(),

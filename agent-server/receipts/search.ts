@@ -18,6 +18,7 @@ export function usesTextIndex(filter: Filter): boolean {
     termsOf(filter.query).length > 0 ||
     filter.status !== undefined ||
     filter.actionType !== undefined ||
+    filter.actionTypes !== undefined ||
     filter.tier !== undefined ||
     isTimed(filter)
   );
@@ -51,6 +52,10 @@ function conditions(filter: Filter, before: number): { where: string[]; values: 
   };
   add("r.quest_id = ?", filter.questId);
   add("r.action_type = ?", filter.actionType);
+  if (filter.actionTypes !== undefined) {
+    where.push(`r.action_type IN (${filter.actionTypes.map(() => "?").join(", ")})`);
+    values.push(...filter.actionTypes);
+  }
   add("r.status = ?", filter.status);
   add("r.risk_tier = ?", filter.tier);
   add("r.opened_at >= ?", filter.from === undefined ? undefined : Date.parse(filter.from));
@@ -155,8 +160,9 @@ function termsOf(query: string | undefined): string[] {
 /** Builds the FTS5 query: facet tokens, then the query's terms as quoted prefixes, so that user input is never an operator. */
 function toMatch(filter: Filter): string {
   const facets = facetTokens(filter).map((word) => `facets : ${word}`);
+  const types = (filter.actionTypes ?? []).flatMap((actionType) => facetTokens({ actionType }).map((word) => `facets : ${word}`));
   const words = termsOf(filter.query).map((word) => `content : "${word.replaceAll('"', '""').replaceAll("\0", "")}"*`);
-  return [...facets, ...words].join(" AND ");
+  return [...facets, ...(types.length === 0 ? [] : [`(${types.join(" OR ")})`]), ...words].join(" AND ");
 }
 
 /** Tokenizes like the index: lower case, without diacritics. */

@@ -53,11 +53,11 @@ export function createWarRoom(bridge: Bridge, store: Store, saved: ViewState<Sav
   const showReceipts = (filters: Partial<Filters>): void => {
     tab.value = "receipts";
     receipts.selected.value = null;
-    receipts.filters.value = { ...noFilters, ...filters };
+    receipts.filters.value = { ...noFilters, actionType: null, ...filters };
   };
   const showQuest = (questId: string): void => {
     tab.value = "receipts";
-    receipts.filters.value = { ...noFilters, questId };
+    receipts.filters.value = { ...noFilters, actionType: null, questId };
   };
   const shown = (id: string) => computed(() => tab.value === id);
   const governance = createGovernanceState(bridge, store, shown("governance"));

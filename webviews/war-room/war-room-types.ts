@@ -6,7 +6,8 @@ import { Tier } from "../../agent-server/contract/common.ts";
 export const Filters = z.object({
   query: z.string(),
   questId: z.string(),
-  actionType: ActionType.nullable(),
+  /** `actions`: what was done, without how Lancelot came to it. */
+  actionType: z.union([ActionType, z.literal("actions")]).nullable(),
   status: ReceiptStatus.nullable(),
   tier: Tier.nullable(),
   from: z.string(),
@@ -15,7 +16,8 @@ export const Filters = z.object({
 
 export type Filters = z.infer<typeof Filters>;
 
-export const noFilters: Filters = { query: "", questId: "", actionType: null, status: null, tier: null, from: "", to: "" };
+/** The receipts that are shown at first. */
+export const noFilters: Filters = { query: "", questId: "", actionType: "actions", status: null, tier: null, from: "", to: "" };
 
 export const SavedWarRoom = z.object({ tab: z.string(), filters: Filters, receiptId: z.string().nullable() });
 

@@ -32,6 +32,10 @@ describe("search", () => {
     ["everything, newest first", { limit: 10 }, ["claude", "edit_file", "read_file"]],
     ["a quest", { questId: "q1", limit: 10 }, ["edit_file", "read_file"]],
     ["a type", { actionType: "llm_call", limit: 10 }, ["claude"]],
+    ["any of several types", { actionTypes: ["llm_call", "file_op"], limit: 10 }, ["claude"]],
+    ["types beside a word", { actionTypes: ["tool_call", "user_interaction"], query: "panel", limit: 10 }, ["read_file"]],
+    ["types beside a status", { actionTypes: ["tool_call", "user_interaction"], status: "failure", limit: 10 }, ["edit_file"]],
+    ["types that nothing has", { actionTypes: ["plan_step", "file_op"], limit: 10 }, []],
     ["a status", { status: "failure", limit: 10 }, ["edit_file"]],
     ["what is pending", { status: "pending", limit: 10 }, ["claude"]],
     ["a tier", { tier: "T0", limit: 10 }, ["read_file"]],
@@ -60,6 +64,7 @@ describe("search", () => {
     { status: "failure", limit: 10 },
     { status: "pending", limit: 10 },
     { actionType: "llm_call", limit: 10 },
+    { actionTypes: ["llm_call", "tool_call"], limit: 10 },
     { from: "2026-01-01T00:00:01Z", limit: 10 },
     { query: "receipt-of-that-id", limit: 10 },
   ])("reads no whole table for %j, so the first search of many receipts is quick on a cold disk", (filter) => {

@@ -6,6 +6,7 @@ import type { Receipt, TraceNode } from "../../../agent-server/contract/receipts
 import { withReceipt } from "../../../webviews/war-room/receipts/receipt-detail.tsx";
 import { createReceiptsState, dayStart, matches, searchOf } from "../../../webviews/war-room/receipts/receipts-state.ts";
 import { barOf, spanOf, treeKey, visibleLines } from "../../../webviews/war-room/receipts/trace.ts";
+import { actionTypesOfActions } from "../../../agent-server/contract/receipts.ts";
 import { emptyWarRoom, type Filters, noFilters } from "../../../webviews/war-room/war-room-types.ts";
 import { createFakeView, settled } from "../../support/fake-view.ts";
 import { sampleReceipt, sampleTrace } from "../../support/webview-harness/samples.ts";
@@ -112,7 +113,8 @@ describe("list of receipts", () => {
 
 describe("filters", () => {
   it("ask the host for what is set and nothing else", () => {
-    expect(searchOf(noFilters)).toEqual({});
+    expect(searchOf({ ...noFilters, actionType: null })).toEqual({});
+    expect(searchOf(noFilters)).toEqual({ actionTypes: [...actionTypesOfActions] });
     expect(searchOf({ query: " x ", questId: "q", actionType: "file_op", status: "failure", tier: "T3", from: "", to: "" })).toEqual({
       query: "x",
       questId: "q",
@@ -130,10 +132,13 @@ describe("filters", () => {
   });
 
   it("know when only the host can tell", () => {
-    expect(matches(sampleReceipt(0), noFilters)).toBe(true);
-    expect(matches(sampleReceipt(0), { ...noFilters, tier: "T3" })).toBe(false);
-    expect(matches(sampleReceipt(0), { ...noFilters, query: "x" })).toBeNull();
-    expect(matches(sampleReceipt(0), { ...noFilters, query: "x", tier: "T3" })).toBe(false);
+    const receipt = sampleReceipt(0, { actionType: "tool_call" });
+    expect(matches(receipt, noFilters)).toBe(true);
+    expect(matches(receipt, { ...noFilters, actionType: "llm_call" })).toBe(false);
+    expect(matches(sampleReceipt(0, { actionType: "llm_call" }), noFilters)).toBe(false);
+    expect(matches(receipt, { ...noFilters, tier: "T3" })).toBe(false);
+    expect(matches(receipt, { ...noFilters, query: "x" })).toBeNull();
+    expect(matches(receipt, { ...noFilters, query: "x", tier: "T3" })).toBe(false);
   });
 });
 

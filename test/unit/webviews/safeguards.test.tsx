@@ -244,7 +244,7 @@ describe("links to receipts", () => {
     await open(tab);
     await press(name);
     expect(warRoom.tab.value).toBe("receipts");
-    expect(warRoom.receipts.filters.value).toEqual({ ...noFilters, ...wanted });
+    expect(warRoom.receipts.filters.value).toEqual({ ...noFilters, actionType: null, ...wanted });
   });
 });
 

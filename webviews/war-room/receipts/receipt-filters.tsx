@@ -5,7 +5,7 @@ import { t } from "../../shared/l10n.ts";
 import { FilterBar } from "../search-field.tsx";
 import { Select } from "../select.tsx";
 import { type WarRoom } from "../war-room-state.ts";
-import { type Filters, noFilters } from "../war-room-types.ts";
+import { Filters, noFilters } from "../war-room-types.ts";
 import { receiptState, typeText } from "./receipt-labels.ts";
 
 export function ReceiptFilters({ warRoom }: { warRoom: WarRoom }): JSX.Element {
@@ -33,8 +33,12 @@ export function ReceiptFilters({ warRoom }: { warRoom: WarRoom }): JSX.Element {
       <Select
         label={t("Type")}
         value={current.actionType ?? ""}
-        options={[{ value: "", text: t("Any type") }, ...ActionType.options.map((value) => ({ value, text: typeText(value) }))]}
-        onChange={(value) => change({ actionType: ActionType.safeParse(value).data ?? null })}
+        options={[
+          { value: "actions", text: t("Actions") },
+          { value: "", text: t("Any type") },
+          ...ActionType.options.map((value) => ({ value, text: typeText(value) })),
+        ]}
+        onChange={(value) => change({ actionType: Filters.shape.actionType.safeParse(value).data ?? null })}
       />
       <Select
         label={t("Status")}

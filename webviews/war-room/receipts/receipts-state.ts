@@ -1,5 +1,5 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Receipt } from "../../../agent-server/contract/receipts.ts";
+import { actionTypesOfActions, type Receipt } from "../../../agent-server/contract/receipts.ts";
 import type { ParamsIn } from "../../../agent-server/contract/table.ts";
 import { type Bridge, isCancelled, problemOf } from "../../shared/bridge.ts";
 import type { Store } from "../../shared/store.ts";
@@ -70,7 +70,7 @@ export function searchOf(filters: Filters): ParamsIn<"receipts.search"> {
   return {
     ...(query === "" ? {} : { query }),
     ...(questId === "" ? {} : { questId }),
-    ...(actionType === null ? {} : { actionType }),
+    ...(actionType === null ? {} : actionType === "actions" ? { actionTypes: [...actionTypesOfActions] } : { actionType }),
     ...(status === null ? {} : { status }),
     ...(tier === null ? {} : { tier }),
     ...(from === null ? {} : { from }),
@@ -90,6 +90,7 @@ export function matches(receipt: Receipt, filters: Filters): boolean | null {
   const fits =
     (search.questId === undefined || receipt.questId === search.questId) &&
     (search.actionType === undefined || receipt.actionType === search.actionType) &&
+    (search.actionTypes === undefined || search.actionTypes.includes(receipt.actionType)) &&
     (search.status === undefined || receipt.status === search.status) &&
     (search.tier === undefined || receipt.riskTier === search.tier) &&
     (search.from === undefined || receipt.timestamp >= search.from) &&
