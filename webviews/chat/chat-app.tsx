@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { CrusaderBadge, IconButton, Problem } from "../shared/components.tsx";
 import { HostBanner } from "../shared/host-banner.tsx";
 import { t } from "../shared/l10n.ts";
+import { spokenText } from "../shared/markdown/spoken-text.ts";
 import { plainText } from "../shared/message-log.ts";
 import { Composer } from "./composer.tsx";
 import { StartScreen, modelProblem, NoModel } from "./start-screen.tsx";
@@ -15,7 +16,7 @@ import { TaskLeftRow } from "./task-left.tsx";
 import { PlanCard, StatusLine } from "./quest-status.tsx";
 import { PendingRequests } from "./requests.tsx";
 
-/** Longest part of an answer, in characters, that a screen reader announces. */
+/** Characters of an answer that a screen reader announces. */
 const maxAnnouncedLength = 1000;
 
 /** Announces finished answers and pending requests to a screen reader. */
@@ -24,8 +25,8 @@ function Announcer({ chat }: { chat: Chat }): JSX.Element {
   useEffect(
     () =>
       chat.conversation.onFinished((message) => {
-        const text = plainText(message);
-        if (text !== "") announcement.value = text.slice(0, maxAnnouncedLength);
+        const text = spokenText(plainText(message).slice(0, maxAnnouncedLength));
+        if (text !== "") announcement.value = text;
       }),
     [chat],
   );
