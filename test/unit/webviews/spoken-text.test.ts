@@ -14,7 +14,7 @@ it.each([
   ["a quotation", "> It **works**", "It works."],
   ["a line in a list with two paragraphs", "- one\n\n  two", "one. two."],
   ["marks of a person", "2 * 3 * 4 is 24", "2 * 3 * 4 is 24."],
-  ["HTML", "a <b>bold</b> move", "a bold move."],
+  ["HTML, which is text", "a <b>bold</b> move", "a <b>bold</b> move."],
   ["nothing", "", ""],
 ])("%s is announced as sentences", (_, markdown, spoken) => {
   expect(spokenText(markdown)).toBe(spoken);

@@ -21,7 +21,10 @@ function sentenceOf(element: Element): string {
     const lines = element.textContent.trimEnd().split("\n").length;
     return count(lines, "Code, {0} line.", "Code, {0} lines.");
   }
-  if (element.matches("table")) return count(element.querySelectorAll("tbody tr").length, "Table, {0} row.", "Table, {0} rows.");
+  if (element.matches("table")) {
+    const rows = element.querySelectorAll("tbody tr").length;
+    return count(rows, "Table, {0} row.", "Table, {0} rows.");
+  }
   // What an inner block says is read with that block.
   const own = element.cloneNode(true) as Element;
   for (const inner of own.querySelectorAll(`${sentences}, ul, ol`)) inner.remove();
