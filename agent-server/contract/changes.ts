@@ -85,10 +85,10 @@ export const RestoreResult = z.object({
 });
 export type RestoreResult = z.infer<typeof RestoreResult>;
 
-/** A checkpoint, some of its files (relative to the workspace; a folder includes its contents), or everything a quest did. */
+/** A checkpoint, some of its files (relative to the workspace; a folder includes its contents), or everything a quest did, `since` a time: its files alone. */
 export const RestoreOf = z.union([
   z.object({ id: Id, paths: z.array(z.string().min(1).max(4096)).min(1).max(1_000).optional() }),
-  z.object({ questId: Id }),
+  z.object({ questId: Id, since: Timestamp.optional() }),
 ]);
 export type RestoreOf = z.infer<typeof RestoreOf>;
 

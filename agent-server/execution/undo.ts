@@ -10,7 +10,7 @@ import type { TaskSettlement } from "./task-settlement.ts";
 export interface Undo {
   /** The files whose content a quest changed, without folders, special files, files below `.git` and names that are not text. */
   questFiles(questId: string): FilePath[];
-  /** Undoes the git actions, then the generated files and the others. Git actions that the changed files blocked are tried a second time. */
+  /** Undoes the git actions of a whole quest, then the generated files and the others. Git actions that the changed files blocked are tried a second time. */
   restore(of: RestoreOf): Promise<RestoreResult>;
   /** Restores the files of actions that wrote only some of their files before their host died. */
   undoUnfinished(actions: readonly SweptAction[]): Promise<void>;
@@ -52,7 +52,8 @@ export function createUndo(deps: {
     },
 
     async restore(of) {
-      if ("id" in of) return files.restore(of);
+      // Commits and generated files have no order among the steps of a quest.
+      if ("id" in of || of.since !== undefined) return files.restore(of);
       const before = await repository.undo(of.questId);
       const others = await generated?.undo(of.questId).catch((error: unknown) => {
         if (!(error instanceof LancelotError)) throw error;

@@ -84,6 +84,13 @@ export function reviewCommands(host: AgentHost, review: Review, details: Details
       if (picked === undefined) return;
       await undo(host, details, { questId: picked }, items.find(({ id }) => id === picked)?.title ?? vscode.l10n.t("this task"));
     },
+    async "lancelot.restoreTo"(argument) {
+      if (typeof argument !== "object") return;
+      const [questId, receiptId] = [field(argument, "questId"), field(argument, "receiptId")];
+      const title = field(argument, "title") ?? vscode.l10n.t("this step");
+      const since = receiptId === undefined ? field(argument, "since") : (await host.call("receipts.get", { id: receiptId })).timestamp;
+      if (questId !== undefined && since !== undefined) await undo(host, details, { questId, since }, title);
+    },
     async "lancelot.undoTouched"(argument) {
       const id = field(argument, "checkpointId");
       const title = field(argument, "title") ?? vscode.l10n.t("this command");

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -128,5 +128,39 @@ describe("the edits of one task", () => {
     const { id, edit } = await send({});
     expect(edit).toBe("reviewed");
     await expect(window.call("quests.edits", { id, edits: "auto" })).rejects.toMatchObject({ code: "conflict" });
+  });
+});
+
+it("the files of a task are restored to their state before one of its messages or tool calls, and back", async () => {
+  await open("supervised");
+  const { id } = await send({ mode: "auto" });
+  const first = text();
+  await send({ questId: id });
+  const second = text();
+  await send({ questId: id });
+  const third = text();
+  const messages = async () => (await window.call("quests.get", { id })).messages;
+  const [, before] = (await messages()).filter(({ role }) => role === "user");
+  const since = before?.createdAt ?? "";
+  const { files } = await window.call("checkpoints.diff", { questId: id, since });
+  expect(files.map((file) => file.path)).toEqual([path]);
+  // What the owner wrote elsewhere in the file stays.
+  const owner = "// by the owner\n";
+  writeFileSync(join(folders.workspace, path), third + owner);
+  const { undoCheckpointId, conflicts } = await window.call("checkpoints.restore", { questId: id, since });
+  expect([text(), conflicts]).toEqual([first + owner, []]);
+  await window.call("checkpoints.restore", { id: undoCheckpointId ?? "" });
+  expect(text()).toBe(third + owner);
+
+  const calls = (await messages()).flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.receiptId ?? ""] : [])));
+  const { timestamp } = await window.call("receipts.get", { id: calls.at(-1) ?? "" });
+  await window.call("checkpoints.restore", { questId: id, since: timestamp });
+  expect(text()).toBe(second + owner);
+  const later = { questId: id, since: new Date(Date.now() + 1_000).toISOString() };
+  expect((await window.call("checkpoints.diff", later)).files).toEqual([]);
+  await expect(
+    window.dispatch("checkpoints.restore", { questId: id, since }, { owner: false, signal: new AbortController().signal }),
+  ).rejects.toMatchObject({
+    code: "unauthorized",
   });
 });

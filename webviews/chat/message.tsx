@@ -9,6 +9,7 @@ import { Button, Icon, IconButton, RelativeTime } from "../shared/components.tsx
 import { type CommandName, commandAction } from "../shared/commands.ts";
 import { t } from "../shared/l10n.ts";
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
+import { plainText } from "../shared/message-log.ts";
 import { Markdown } from "../shared/markdown/markdown.tsx";
 import { AnswerText } from "./answer-text.tsx";
 import type { Chat } from "./chat-state.ts";
@@ -150,6 +151,9 @@ function hasModelParts(message: Message): boolean {
   return !isBlank(message) && message.parts.some(({ type }) => type !== "notice");
 }
 
+/** Characters of a message that name it in a question. */
+const maxTitle = 80;
+
 /** A message of the user or of Lancelot. Streaming text redraws only this component. */
 export const MessageView = memo(function MessageView({ message, next, chat }: MessageProps): JSX.Element | null {
   const { id, role, parts, open, createdAt, questId, answeredBy } = message.value;
@@ -172,6 +176,15 @@ export const MessageView = memo(function MessageView({ message, next, chat }: Me
       {own && (
         <div class="message-tools">
           <RelativeTime at={createdAt} />
+          <IconButton
+            testId="restore-to-message"
+            icon="history"
+            label={t("Restore Files to Here…")}
+            onClick={() => {
+              const title = plainText(message.peek()).replace(/\s+/g, " ").slice(0, maxTitle);
+              chat.bridge.ui(commandAction("restoreTo", { questId, since: createdAt, title }));
+            }}
+          />
           <IconButton
             testId="edit-and-resend"
             icon="edit"

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { ToolPart } from "../../agent-server/contract/chat.ts";
+import { commandAction } from "../shared/commands.ts";
 import { Button, Icon, State, TierBadge, VerdictBadge } from "../shared/components.tsx";
 import { count, formatDuration, t } from "../shared/l10n.ts";
 import { BackgroundActions, BackgroundBadge, backgroundOf, isRunning, withOutput } from "./background-card.tsx";
@@ -46,6 +47,7 @@ const icons: Readonly<Record<string, string>> = {
 
 function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
   const { receiptId } = part;
+  const questId = chat.conversation.questId.value;
   return (
     <div class="tool-body">
       {part.verdict !== null && (
@@ -103,6 +105,16 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
       {receiptId !== null && (
         <Button testId="receipt" kind="link" icon="verified" onClick={() => chat.openReceipt(receiptId)}>
           {t("Receipt")}
+        </Button>
+      )}
+      {receiptId !== null && questId !== null && part.tier !== "T0" && (
+        <Button
+          testId="restore-to-step"
+          kind="link"
+          icon="history"
+          onClick={() => chat.bridge.ui(commandAction("restoreTo", { questId, receiptId, title: part.title }))}
+        >
+          {t("Restore Files to Before This…")}
         </Button>
       )}
     </div>

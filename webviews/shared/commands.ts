@@ -9,6 +9,7 @@ export const commands = {
   restartHost: "lancelot.restartHost",
   openWarRoom: "lancelot.openWarRoom",
   undoTask: "lancelot.undoTask",
+  restoreTo: "lancelot.restoreTo",
   doctor: "lancelot.doctor",
   editSoul: "lancelot.editSoul",
   compareSoul: "lancelot.compareSoul",

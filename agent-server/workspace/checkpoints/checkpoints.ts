@@ -2,7 +2,7 @@ import { type FileImage, isSpecial } from "./file-image.ts";
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Checkpoint } from "../../contract/changes.ts";
+import type { Checkpoint, RestoreOf } from "../../contract/changes.ts";
 import { LancelotError } from "../../contract/errors.ts";
 import { diskPath } from "../byte-path.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -46,17 +46,17 @@ export interface Checkpoints {
   finish(checkpointId: string): void;
   list(filter: { questId?: string; limit: number }): Checkpoint[];
   /** Files of a checkpoint, or of every checkpoint of a quest, in the order they were recorded. @throws LancelotError `not_found`. */
-  files(of: { id: string } | { questId: string }): CheckpointFile[];
+  files(of: RestoreOf): CheckpointFile[];
   /** The quest a checkpoint belongs to; null when there is none, or no such checkpoint. */
   questOf(id: string): string | null;
   /** Receipts of the actions behind a checkpoint, or behind every checkpoint of a quest. */
-  receipts(of: { id: string } | { questId: string }): string[];
+  receipts(of: RestoreOf): string[];
   /** True when a later checkpoint contains the file: a later action may have changed it. */
   touchedLater(checkpointId: string, path: FilePath): boolean;
   /** Takes over interrupted restores of hosts that died. */
   adopt(): { id: string; questId: string | null; receiptId: string | null }[];
   /** Number of these checkpoints that were removed to free space, and the time of the last removal; null when none. */
-  dropped(of: { id: string } | { questId: string }): { count: number; at: string } | null;
+  dropped(of: RestoreOf): { count: number; at: string } | null;
   /** Removes temporary files of hosts that died during a write. */
   sweep(): SweptAction[];
 }
@@ -123,11 +123,11 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
   const countOf = db.prepare("SELECT count(*) AS total FROM checkpoint_files WHERE checkpoint_id = ?");
   const filesOfQuest = db.prepare(
     `SELECT f.* FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
-     WHERE c.workspace = ? AND c.quest_id = ? ORDER BY c.seq, f.position`,
+     WHERE c.workspace = ? AND c.quest_id = ? AND c.created_at >= ? ORDER BY c.seq, f.position`,
   );
   const receiptsOf = db.prepare("SELECT receipt_id FROM checkpoints WHERE workspace = ? AND id = ? AND receipt_id IS NOT NULL");
   const receiptsOfQuest = db.prepare(
-    "SELECT receipt_id FROM checkpoints WHERE workspace = ? AND quest_id = ? AND receipt_id IS NOT NULL ORDER BY seq",
+    "SELECT receipt_id FROM checkpoints WHERE workspace = ? AND quest_id = ? AND created_at >= ? AND receipt_id IS NOT NULL ORDER BY seq",
   );
   const later = db.prepare(
     `SELECT 1 FROM checkpoint_files f JOIN checkpoints c ON c.id = f.checkpoint_id
@@ -141,9 +141,9 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
     "SELECT id, quest_id, receipt_id, host_id FROM checkpoints WHERE workspace = ? AND finished = 0 AND kind = 'restore' ORDER BY seq",
   );
   const takeOver = db.prepare("UPDATE checkpoints SET host_id = ? WHERE id = ? AND host_id = ? AND finished = 0");
-  const droppedOf = db.prepare<[string, string | null, string | null], { count: number; at: string | null }>(
+  const droppedOf = db.prepare<[string, string | null, string | null, string], { count: number; at: string | null }>(
     `SELECT count(*) AS count, max(dropped_at) AS at FROM checkpoints
-     WHERE workspace = ? AND dropped_at IS NOT NULL AND (id = ? OR quest_id = ?)`,
+     WHERE workspace = ? AND dropped_at IS NOT NULL AND (id = ? OR quest_id = ? AND created_at >= ?)`,
   );
 
   async function plannedOf({ planned, plannedImage, plannedMode }: Touch): Promise<FileImage | undefined> {
@@ -210,14 +210,14 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
       if ("id" in of && one.get(workspace, of.id) === undefined) {
         throw new LancelotError("not_found", "There is no such checkpoint in this workspace.");
       }
-      const rows = ("id" in of ? filesOf.all(of.id) : filesOfQuest.all(workspace, of.questId)) as FileRow[];
+      const rows = ("id" in of ? filesOf.all(of.id) : filesOfQuest.all(workspace, of.questId, of.since ?? "")) as FileRow[];
       return rows.map(toFile);
     },
 
     questOf: (id) => (one.get(workspace, id) as CheckpointRow | undefined)?.quest_id ?? null,
 
     receipts(of) {
-      const rows = "id" in of ? receiptsOf.all(workspace, of.id) : receiptsOfQuest.all(workspace, of.questId);
+      const rows = "id" in of ? receiptsOf.all(workspace, of.id) : receiptsOfQuest.all(workspace, of.questId, of.since ?? "");
       return (rows as { receipt_id: string }[]).map((row) => row.receipt_id);
     },
 
@@ -228,7 +228,8 @@ export function createCheckpoints(deps: { storage: Storage; objects: ObjectStore
       }),
 
     dropped(of) {
-      const { count = 0, at = null } = droppedOf.get(workspace, "id" in of ? of.id : null, "questId" in of ? of.questId : null) ?? {};
+      const [id, questId, since] = "id" in of ? [of.id, null, ""] : [null, of.questId, of.since ?? ""];
+      const { count = 0, at = null } = droppedOf.get(workspace, id, questId, since) ?? {};
       return at === null ? null : { count, at };
     },
 

@@ -162,6 +162,22 @@ describe("the card of a command", () => {
   });
 });
 
+describe("restoring the files of a task", () => {
+  it("is offered for a call that may have changed something, by its receipt", async () => {
+    await show(sampleCommand({ receiptId: "receipt-3", title: "Run npm test" }));
+    await openCard();
+    void act(() => buttonIn(root, "restore-to-step").click());
+    const argument = { questId: "quest-1", receiptId: "receipt-3", title: "Run npm test" };
+    expect(ui()).toEqual({ action: "command", command: "lancelot.restoreTo", args: [argument] });
+  });
+
+  it("is not offered for a call that only looked", async () => {
+    await show(sampleCommand({ receiptId: "receipt-3", tier: "T0" }));
+    await openCard();
+    expect(root.querySelector('[data-testid="restore-to-step"]')).toBeNull();
+  });
+});
+
 describe("files that a command changed", () => {
   const differing = (paths: string[]) => ({ "checkpoints.diff": { files: paths.map((path) => ({ path, diff: "@@" })) } });
   const all = sampleTouched.files.map(({ path }) => path);

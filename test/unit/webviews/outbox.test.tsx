@@ -140,6 +140,10 @@ describe("editing a message", () => {
         root,
       ),
     );
+    buttonIn(root, "restore-to-message").click();
+    const [restore] = page.view.posted.slice(-1).map(({ ui }) => ui);
+    const { questId, createdAt: since } = message.peek();
+    expect(restore).toMatchObject({ command: "lancelot.restoreTo", args: [{ questId, since }] });
     buttonIn(root, "edit-and-resend").click();
     const field = root.querySelector("textarea");
     expect(field?.value).toContain("The invoice test fails.");
