@@ -82,7 +82,7 @@ export function createGovernance(deps: GovernanceDeps): Governance {
   const postureIn = ({ quest, mode, soulScope }: PostureOf): Posture => {
     if (soulScope?.level === "supervised") return "supervised";
     if (mode === "crusader") return "autonomous";
-    const edits = quest == null ? null : deps.editsOf(quest);
+    const edits = typeof quest === "string" ? deps.editsOf(quest) : null;
     return edits === null ? posture : edits === "auto" ? "autonomous" : "supervised";
   };
   const facts = ({ questId, mode, soulScope }: Intent): DecisionFacts => ({

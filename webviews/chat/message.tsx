@@ -178,7 +178,7 @@ export const MessageView = memo(function MessageView({ message, next, chat }: Me
           <RelativeTime at={createdAt} />
           <IconButton
             testId="restore-to-message"
-            icon="history"
+            icon="discard"
             label={t("Restore Files to Here…")}
             onClick={() => {
               const title = plainText(message.peek()).replace(/\s+/g, " ").slice(0, maxTitle);

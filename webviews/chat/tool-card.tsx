@@ -111,7 +111,7 @@ function Details({ part, chat }: { part: ToolPart; chat: Chat }): JSX.Element {
         <Button
           testId="restore-to-step"
           kind="link"
-          icon="history"
+          icon="discard"
           onClick={() => chat.bridge.ui(commandAction("restoreTo", { questId, receiptId, title: part.title }))}
         >
           {t("Restore Files to Before This…")}

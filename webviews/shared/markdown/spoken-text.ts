@@ -9,7 +9,8 @@ export function spokenText(markdown: string): string {
   const tree = markdownToTree(markdown);
   const said: string[] = [];
   for (const element of tree.querySelectorAll(sentences)) {
-    if (element.parentElement?.closest("pre, table") != null) continue;
+    const outer = element.parentElement?.closest("pre, table");
+    if (outer instanceof Element) continue;
     const text = sentenceOf(element);
     if (text !== "") said.push(text);
   }
