@@ -21,9 +21,9 @@ interface MessageMode {
   readonly edits?: EditMode | undefined;
 }
 
-/** `review` and `auto` are modes of a message, in which a task works as usual. */
+/** `review` and `auto` say what happens to edits, and leave the rest to the text. */
 function modeNamed(mode: Mode | EditMode | undefined): MessageMode {
-  return mode === "review" || mode === "auto" ? { mode: "normal", edits: mode } : { mode };
+  return mode === "review" || mode === "auto" ? { edits: mode } : { mode };
 }
 
 interface Deps extends Pick<QuestServices, "store" | "runner" | "userMessages" | "redactorOf" | "workspace" | "requireAwake"> {
@@ -41,6 +41,12 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
   function allowMoreTokens(questId: string): void {
     const { usage } = store.quest(questId);
     store.patch(questId, { tokenLimit: usage.inputTokens + usage.outputTokens + maxQuestTokens });
+  }
+
+  /** Only the owner lets edits be applied: a message of somebody else ends that. */
+  function chooseEdits(questId: string, edits: EditMode | undefined, owner: boolean): void {
+    if (edits !== undefined) setEdits(deps, questId, edits);
+    else if (!owner && store.quest(questId).edits === "auto") setEdits(deps, questId, null);
   }
 
   /** A run that only looks for a question may act after a message or an answer that is more than another question. */
@@ -91,7 +97,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
     return store.transaction(() => {
       const message = userMessages.add(questId, text, attachments, owner);
       if (mode !== undefined) changeMode({ store, ledger }, questId, mode);
-      if (edits !== undefined) setEdits(deps, questId, edits);
+      chooseEdits(questId, edits, owner);
       actsAfter(questId, text);
       keepRouteOfRun(questId, message.id);
       allowMoreTokens(questId);
@@ -142,7 +148,7 @@ export function createQuestMessages(deps: Deps): Pick<Quests, "send" | "steer" |
       const message = userMessages.add(questId, text, attachments, owner);
       runner.claim(questId);
       changeMode({ store, ledger }, questId, mode ?? "normal");
-      if (edits !== undefined) setEdits(deps, questId, edits);
+      chooseEdits(questId, edits, owner);
       allowMoreTokens(questId);
       return message.id;
     });

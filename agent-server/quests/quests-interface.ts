@@ -29,6 +29,7 @@ export interface Quests {
   isRunning(id: string): boolean;
   rename(id: string, title: string): Quest;
   /** Sets the lane, provider or model of a quest; null lets the router choose. */
+  /** @throws LancelotError `not_found`; `conflict` when it runs in another window, or for `auto` when the soul wants each edit reviewed */
   edits(id: string, edits: EditMode | null): Quest;
   /** What the owner chose for the edits of a quest; null when the posture decides, and for a quest that does not exist. */
   editsOf(id: string): EditMode | null;

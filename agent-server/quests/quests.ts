@@ -202,6 +202,7 @@ export function createQuests(deps: QuestsDeps): Quests {
 
     edits: (id, edits) => {
       requireTask(id);
+      runner.requireNotRunningElsewhere(store.stored(id));
       return setEdits({ store, ledger, governance }, id, edits);
     },
     editsOf: (id) => store.editsOf(id),

@@ -116,6 +116,24 @@ describe("the edits of one task", () => {
     expect((await window.call("quests.list", { limit: 10 })).items).toHaveLength(1);
   });
 
+  it("are applied no longer after a message of somebody else", async () => {
+    await open("supervised");
+    const { id } = await send({ mode: "auto" });
+    const before = text();
+    await window.dispatch("chat.send", { text: request, questId: id }, { owner: false, signal: new AbortController().signal });
+    await window.until(async () => (await window.call("quests.get", { id })).quest.status === "waiting");
+    expect(text()).toBe(before);
+    expect(await receipts(id)).toEqual([{ edits: "auto" }, { edits: "posture" }]);
+  });
+
+  it("are chosen beside crusader mode and a plan, which the text asks for", async () => {
+    await open("supervised");
+    const { questId: id } = await window.call("chat.send", { text: `/crusader ${request}`, mode: "review" });
+    expect((await window.call("quests.get", { id })).quest).toMatchObject({ mode: "crusader", edits: "review" });
+    await window.until(async () => (await window.call("quests.get", { id })).quest.status === "done");
+    expect((await send({ questId: id })).edit).toBe("reviewed");
+  });
+
   it("are reviewed when the soul wants it, and choosing otherwise says so and starts nothing", async () => {
     await open("autonomous");
     const { yaml } = await window.call("soul.get", {});
