@@ -7,6 +7,7 @@ import { type Bridge, problemOf } from "./bridge.ts";
 import { Button, Icon, Problem, RelativeTime, TierBadge, tierMeaning } from "./components.tsx";
 import { ExactText } from "./exact-text.tsx";
 import { count, t } from "./l10n.ts";
+import { useRiskyPart } from "./risky-part.ts";
 import type { Store } from "./store.ts";
 import { WorkspaceApprovalForm } from "./workspace-approval.tsx";
 
@@ -102,6 +103,7 @@ export function ApprovalCard({ approval, bridge, store, queue, onKeys }: Approva
   }, [onKeys]);
 
   const { exact, facts } = splitDetail(approval);
+  const risky = useRiskyPart(bridge, approval.capability, exact);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const decision = decisionForKey({
@@ -139,7 +141,7 @@ export function ApprovalCard({ approval, bridge, store, queue, onKeys }: Approva
       </div>
       <div class="approval-body">
         <div id={`${id}-detail`}>
-          <ExactText text={exact} label={t("Exact action")} />
+          <ExactText text={exact} label={t("Exact action")} emphasis={risky} />
           {facts.length > 0 && (
             <ul class="rules facts-of-command" aria-label={t("Where and how it runs")}>
               {facts.map((fact) => (
