@@ -13,14 +13,15 @@ interface ExactTextProps {
   text: string;
   label: string;
   id?: string;
-  /** Marked and scrolled into view, where the text contains it. */
+  /** Marked and scrolled into view, where the text contains it once: of several places, one could be a harmless copy. */
   emphasis?: Emphasis | null;
 }
 
 /** Shows the exact text that the user approves. A long text scrolls; it is never truncated. */
 export function ExactText({ text, label, id, emphasis = null }: ExactTextProps): JSX.Element {
   const mark = useRef<HTMLElement>(null);
-  const at = emphasis === null || emphasis.text === "" ? -1 : text.indexOf(emphasis.text);
+  const first = emphasis === null || emphasis.text === "" ? -1 : text.indexOf(emphasis.text);
+  const at = emphasis !== null && text.lastIndexOf(emphasis.text) === first ? first : -1;
   useLayoutEffect(() => {
     if (at >= 0) mark.current?.scrollIntoView({ block: "nearest" });
   }, [at]);

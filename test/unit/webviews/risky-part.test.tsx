@@ -74,6 +74,7 @@ describe("an approval of a long command", () => {
   it.each<[string, string, CommandPart[] | null]>([
     ["when policy does not answer", long, null],
     ["when the text does not hold the part, because it is redacted", long, [part("ls", "allow", "T0"), part("curl secret", "ask", "T2")]],
+    ["when a harmless copy of the part stands before it", `echo '${end}'; ${long}`, [part("echo", "allow", "T0"), part(end, "ask", "T2")]],
     ["when it is short", "ls; curl x", [part("ls", "allow", "T0"), part("curl x", "ask", "T2")]],
   ])("shows the whole text %s", async (_, command, parts) => {
     await show(command, parts);
