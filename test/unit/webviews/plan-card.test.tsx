@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Quest } from "../../../agent-server/contract/chat.ts";
 import { emptyChat } from "../../../webviews/chat/chat-state.ts";
 import { PlanCard } from "../../../webviews/chat/plan-card.tsx";
@@ -14,15 +14,6 @@ let root: HTMLElement;
 let page: ChatPage;
 eachWithRoot((made) => {
   root = made;
-});
-beforeEach(() => {
-  vi.spyOn(window, "requestAnimationFrame").mockImplementation((work) => {
-    work(0);
-    return 0;
-  });
-});
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 async function show(plan = samplePlan(), status?: Quest["status"]): Promise<void> {
