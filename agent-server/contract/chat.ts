@@ -253,7 +253,7 @@ export const Message = z.object({
 });
 export type Message = z.infer<typeof Message>;
 
-/** What a message can attach by its name, beside files: the problems that the editor shows, and what is not committed. */
+/** What a message can attach by its name, beside files: the problems that the editor shows, and the uncommitted changes. */
 export const ContextName = z.enum(["problems", "diff"]);
 export type ContextName = z.infer<typeof ContextName>;
 

@@ -14,7 +14,7 @@ export const ActionType = z.enum([
 ]);
 export type ActionType = z.infer<typeof ActionType>;
 
-/** What was done, and by whom; the other types tell how Lancelot came to it. */
+/** Actions of Lancelot and decisions of the owner; the other types record how Lancelot worked. */
 export const actionTypesOfActions = ["tool_call", "file_op", "env_query", "user_interaction"] as const satisfies readonly ActionType[];
 
 export const ReceiptStatus = z.enum(["pending", "success", "failure", "cancelled"]);

@@ -11,7 +11,7 @@ interface Source {
 const sources: Readonly<Record<ContextName, Source>> = {
   problems: { title: "The problems that the user's editor shows", reads: [{ tool: "diagnostics", args: {} }] },
   diff: {
-    title: "What is not committed in the user's repository",
+    title: "Uncommitted changes in the user's repository",
     reads: [
       { tool: "git_status", args: {} },
       { tool: "git_diff", args: { staged: true } },

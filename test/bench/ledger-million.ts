@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { actionTypesOfActions } from "../../agent-server/contract/receipts.ts";
 import { createLedger, type Ledger, receiptsMigrations } from "../../agent-server/receipts/receipts.ts";
 import { createRedactor } from "../../agent-server/security/security.ts";
 import { openStorage } from "../../agent-server/storage/storage.ts";
@@ -134,7 +135,7 @@ function searches(ledger: Ledger): Row[] {
     find("the beginning of a common word in a tier that is nowhere", () => ({ tier: "T3", query: "comp" })),
     find("the beginning of a common word in failures", () => ({ status: "failure", query: "comp" })),
     find("what is pending", () => ({ status: "pending" })),
-    find("what was done", () => ({ actionTypes: ["tool_call", "file_op", "env_query", "user_interaction"] })),
+    find("actions", () => ({ actionTypes: [...actionTypesOfActions] })),
     find("a type and a tier", () => ({ actionType: "llm_call", tier: "T1" })),
     find("a quest", (turn) => ({ questId: questOf(turn * 10_007) })),
     find("a word in a quest", (turn) => ({ questId: questOf(turn * 10_007), query: "packages" })),

@@ -6,7 +6,7 @@ import { formatCompact, formatNumber, formatPercent, formatUsd, t } from "../sha
 import { answeredText, laneText, modelName } from "../shared/lanes.ts";
 import type { Chat } from "./chat-state.ts";
 
-/** Shows the model, what is restricted, the context usage and the cost of this task and of today. */
+/** Shows the model, restrictions, the context usage and the cost of this task and of today. */
 export function Footer({ chat }: { chat: Chat }): JSX.Element {
   const quest = chat.quest.value;
   const info = chat.store.info.value;

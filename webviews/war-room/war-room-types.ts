@@ -6,7 +6,7 @@ import { Tier } from "../../agent-server/contract/common.ts";
 export const Filters = z.object({
   query: z.string(),
   questId: z.string(),
-  /** `actions`: what was done, without how Lancelot came to it. */
+  /** `actions`: the types of `actionTypesOfActions`. */
   actionType: z.union([ActionType, z.literal("actions")]).nullable(),
   status: ReceiptStatus.nullable(),
   tier: Tier.nullable(),
